@@ -11,7 +11,7 @@ use crate::harness::{
 
 #[tokio::test]
 async fn health_needs_no_credentials() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in ["/health/live", "/health/ready"] {
         assert_eq!(server.stranger().get(path).await.status, 200, "{path}");
@@ -20,7 +20,7 @@ async fn health_needs_no_credentials() {
 
 #[tokio::test]
 async fn head_of_health_and_metrics_equals_get_without_the_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in ["/health/live", "/health/ready", "/metrics"] {
         let answer = server.stranger().request("HEAD", path).send().await;
@@ -45,7 +45,7 @@ async fn head_of_readiness_says_that_the_database_is_away() {
 
 #[tokio::test]
 async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
     session.receive(1).await;
@@ -81,7 +81,7 @@ async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() 
 
 #[tokio::test]
 async fn routes_in_metrics_are_patterns() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     server.admin().get("/alarm/alarms/4711").await;
 
     let text = server.stranger().get("/metrics").await.text;

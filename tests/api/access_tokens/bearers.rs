@@ -7,7 +7,7 @@ use crate::harness::{REALTIME, Socket, TestServer, measurement_of};
 
 #[tokio::test]
 async fn bearer_is_the_user_of_the_client_with_its_own_roles() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     let client = Client::create(&server.admin(), json!({"user": "joe"})).await;
     let bearer = client.bearer(&server).await;
@@ -22,7 +22,7 @@ async fn bearer_is_the_user_of_the_client_with_its_own_roles() {
 
 #[tokio::test]
 async fn scheme_is_read_in_any_case() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let token = client(&server).await.token(&server).await;
 
     for scheme in ["Bearer", "bearer", "BEARER  "] {
@@ -33,7 +33,7 @@ async fn scheme_is_read_in_any_case() {
 
 #[tokio::test]
 async fn scope_read_allows_get_and_nothing_that_writes() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let object = format!("{OBJECTS}/{device}");
     let reader = client_with(&server, "READ").await.bearer(&server).await;
@@ -51,7 +51,7 @@ async fn scope_read_allows_get_and_nothing_that_writes() {
 
 #[tokio::test]
 async fn scope_write_allows_everything_but_get() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
 
     let device = writer.create_device("pump").await;
@@ -65,7 +65,7 @@ async fn scope_write_allows_everything_but_get() {
 
 #[tokio::test]
 async fn emulated_method_counts_for_the_scope() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let reader = client_with(&server, "READ").await.bearer(&server).await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
     let post = |caller: &crate::harness::Caller, method: &str| {
@@ -79,7 +79,7 @@ async fn emulated_method_counts_for_the_scope() {
 
 #[tokio::test]
 async fn scope_holds_for_whoever_takes_every_user_and_for_the_unknown_path() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
     let reader = client_with(&server, "READ").await.bearer(&server).await;
 
@@ -90,7 +90,7 @@ async fn scope_holds_for_whoever_takes_every_user_and_for_the_unknown_path() {
 
 #[tokio::test]
 async fn upgrade_to_a_websocket_needs_the_scope_read() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let reader = client_with(&server, "READ").await.bearer(&server).await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
 
@@ -105,7 +105,7 @@ async fn upgrade_to_a_websocket_needs_the_scope_read() {
 
 #[tokio::test]
 async fn rows_of_csv_need_the_scope_of_their_inner_method() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let template = "10,100,GET,/inventory/managedObjects?pageSize=1\n\
         10,101,POST,/inventory/managedObjects,application/json,application/json,,,\"{\"\"name\"\":\"\"row\"\"}\"\n\
         11,200,,$.name,name\n";
@@ -130,7 +130,7 @@ async fn rows_of_csv_need_the_scope_of_their_inner_method() {
 
 #[tokio::test]
 async fn rows_of_csv_cannot_request_tokens_or_limits() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let template = "10,100,POST,/v1/oauth/accesstokens,application/json,,,,{}\n\
         10,101,GET,/v2/0123456789abcdef0123456789abcdef/limits\n";
     let post = |body: &'static str| {
@@ -145,7 +145,7 @@ async fn rows_of_csv_cannot_request_tokens_or_limits() {
 
 #[tokio::test]
 async fn measurement_of_a_row_is_stored_in_the_name_of_the_bearer() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let bearer = client(&server).await.bearer(&server).await;
     let device = bearer.create_device("pump").await;
 

@@ -9,7 +9,7 @@ const ROLE: &str = "ROLE_APPLICATION_MANAGEMENT_ADMIN";
 
 #[tokio::test]
 async fn created_client_is_returned_with_its_secret_and_read_without() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let body =
         json!({"name": "dashboard", "scope": "WRITE READ", "clientId": "mine", "clientSecret": "mine"});
 
@@ -36,7 +36,7 @@ async fn created_client_is_returned_with_its_secret_and_read_without() {
 
 #[tokio::test]
 async fn everything_has_a_default() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let created = server.admin().create(CLIENTS, &json!({})).await;
 
@@ -46,7 +46,7 @@ async fn everything_has_a_default() {
 
 #[tokio::test]
 async fn wrong_body_is_refused_by_the_name_of_the_member() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for (body, status, named) in [
         (r#"{"scope":"ALL"}"#, 422, "scope"),
         (r#"{"scope":""}"#, 422, "scope"),
@@ -99,7 +99,7 @@ async fn clients_are_listed_page_by_page_and_of_the_own_tenant_only() {
 
 #[tokio::test]
 async fn unknown_client_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
     let path = format!("{CLIENTS}/{}", client.id);
     assert_eq!(server.admin().delete(&path).await.status, 204);
@@ -112,7 +112,7 @@ async fn unknown_client_is_404() {
 
 #[tokio::test]
 async fn clients_need_the_role_of_applications() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe =
         server.user_with("joe", &["ROLE_APPLICATION_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"]).await;
     let path = format!("{CLIENTS}/{}", client(&server).await.id);
@@ -125,7 +125,7 @@ async fn clients_need_the_role_of_applications() {
 
 #[tokio::test]
 async fn client_for_another_user_needs_the_right_to_administer_users() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &[ROLE]).await;
     let boss = server.user_with("boss", &[ROLE, "ROLE_USER_MANAGEMENT_ADMIN"]).await;
 
@@ -158,7 +158,7 @@ async fn user_of_a_microservice_is_named_by_nobody() {
 
 #[tokio::test]
 async fn token_makes_no_client_of_a_wider_scope() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
     let all = client(&server).await.bearer(&server).await;
 
@@ -172,7 +172,7 @@ async fn token_makes_no_client_of_a_wider_scope() {
 
 #[tokio::test]
 async fn media_types_are_those_of_the_interface() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let post = |content_type: &str, accept: &str| {
         let request = admin.request("POST", CLIENTS).header("Content-Type", content_type);
         request.header("Accept", accept).body("{}").send()

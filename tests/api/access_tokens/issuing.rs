@@ -13,7 +13,7 @@ fn milliseconds() -> i64 {
 
 #[tokio::test]
 async fn response_has_exactly_five_texts() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
     let before = milliseconds();
 
@@ -46,7 +46,7 @@ async fn validity_is_configurable_and_returned_less_one() {
 
 #[tokio::test]
 async fn scope_is_that_of_the_client() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for scope in ["READ", "WRITE", "READ WRITE"] {
         let answer = client_with(&server, scope).await.ask(&server).await;
 
@@ -56,7 +56,7 @@ async fn scope_is_that_of_the_client() {
 
 #[tokio::test]
 async fn token_is_opaque_safe_in_addresses_and_never_the_same() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
 
     let mut tokens = Vec::new();
@@ -75,7 +75,7 @@ async fn token_is_opaque_safe_in_addresses_and_never_the_same() {
 
 #[tokio::test]
 async fn every_call_issues_a_token_and_older_ones_stay_good() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
     let first = client.bearer(&server).await;
     assert_eq!(first.get(OBJECTS).await.status, 200);
@@ -87,7 +87,7 @@ async fn every_call_issues_a_token_and_older_ones_stay_good() {
 
 #[tokio::test]
 async fn unknown_members_and_parameters_of_the_type_are_ignored() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
     let mut body = client.request();
     body["scope"] = json!(["ADMIN"]);
@@ -101,7 +101,7 @@ async fn unknown_members_and_parameters_of_the_type_are_ignored() {
 
 #[tokio::test]
 async fn credentials_of_a_request_for_a_token_are_not_looked_at() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
 
     let wrong = server.caller("admin", "wrong-secret");

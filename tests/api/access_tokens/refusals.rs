@@ -26,7 +26,7 @@ async fn post(server: &TestServer, body: &str) -> Response {
 
 #[tokio::test]
 async fn body_that_is_not_json_and_a_missing_member_are_400() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for (body, name) in [
         ("", "grantType"),
         ("{", "grantType"),
@@ -47,7 +47,7 @@ async fn body_that_is_not_json_and_a_missing_member_are_400() {
 
 #[tokio::test]
 async fn member_that_is_not_a_text_counts_as_missing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let client = client(&server).await;
     for name in ["grantType", "clientId", "clientSecret"] {
         for value in [json!(7), json!(true), json!([client.secret]), json!({"value": client.secret})] {
@@ -117,7 +117,7 @@ async fn client_of_a_disabled_user_and_of_a_suspended_tenant_is_as_unknown() {
 
 #[tokio::test]
 async fn content_type_other_than_json_is_415() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let body = client(&server).await.request().to_string();
     let media_type = format!("{}tokenClient+json", crate::harness::MEDIA);
 
@@ -140,7 +140,7 @@ async fn content_type_other_than_json_is_415() {
 
 #[tokio::test]
 async fn method_other_than_post_is_405_for_everyone() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for caller in [server.stranger(), server.caller("admin", "wrong-secret"), server.admin()] {
         for method in ["GET", "PUT", "DELETE", "PATCH"] {
             let answer = caller.request(method, TOKENS).send().await;
@@ -211,7 +211,7 @@ async fn guesses_of_secrets_are_slowed_down() {
 
 #[tokio::test]
 async fn body_over_64_kib_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = client(&server).await.request();
     body["padding"] = json!("x".repeat(64 << 10));
 

@@ -7,7 +7,7 @@ use crate::harness::{TestServer, without};
 
 #[tokio::test]
 async fn members_of_the_server_are_not_read_from_a_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = hosted("a");
     body["id"] = json!("4711");
     body["self"] = json!("x");
@@ -28,7 +28,7 @@ async fn members_of_the_server_are_not_read_from_a_body() {
 
 #[tokio::test]
 async fn null_counts_as_absent() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = hosted("a");
     for member in
         ["availability", "resourcesUsername", "resourcesPassword", "externalUrl", "requiredRoles", "roles"]
@@ -47,7 +47,7 @@ async fn null_counts_as_absent() {
 
 #[tokio::test]
 async fn missing_members_are_listed_by_type() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (body, members) in [
         (json!({}), "name,key,type"),
@@ -116,7 +116,7 @@ async fn wrong_values_are_422_and_named() {
 
 #[tokio::test]
 async fn longest_allowed_values_are_kept() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = hosted("a");
     for (member, value) in [
         ("name", "ä".repeat(128)),
@@ -138,7 +138,7 @@ async fn longest_allowed_values_are_kept() {
 
 #[tokio::test]
 async fn name_of_a_microservice_must_do_for_a_path() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for name in ["a b", "a/b", "..", ".", "ä", "a%", "a:b", &"x".repeat(129)] {
         let mut body = microservice("x");
@@ -151,7 +151,7 @@ async fn name_of_a_microservice_must_do_for_a_path() {
 
 #[tokio::test]
 async fn broken_bodies_are_4xx() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for (body, status) in [
         (r#"{"name":"a\u0000b"}"#.to_owned(), 422),

@@ -33,7 +33,7 @@ async fn dump_of_the_database_holds_no_secret_of_an_application() {
 
 #[tokio::test]
 async fn resources_password_is_in_no_response() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = hosted("web");
     body["resourcesPassword"] = json!("hush-hush");
 
@@ -50,7 +50,7 @@ async fn resources_password_is_in_no_response() {
 
 #[tokio::test]
 async fn key_is_not_repeated_when_it_is_refused() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let mut body = hosted("web");
     body["key"] = json!("hush-hush ");
 

@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn known_user_gets_the_new_password_and_nothing_else() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let file = |secret: &str, name: &str, note: &str| {
         format!(
             "ID;CREDENTIALS;TYPE;NAME;note;external-imei;PATH\na1;{secret};pump;{name};{note};4711;North\n"
@@ -40,7 +40,7 @@ async fn known_user_gets_the_new_password_and_nothing_else() {
 
 #[tokio::test]
 async fn sessions_of_a_known_user_end_with_its_old_password() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     register(&admin, fleet(1)).await;
     let session = server.caller("device_a0", SECRET).session().await;
 
@@ -52,7 +52,7 @@ async fn sessions_of_a_known_user_end_with_its_old_password() {
 
 #[tokio::test]
 async fn created_and_updated_are_successful_together() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, fleet(3)).await;
 
     let result = register(&admin, fleet(5) + "broken\n").await;

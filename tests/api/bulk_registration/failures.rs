@@ -98,7 +98,7 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
 
 #[tokio::test]
 async fn id_that_comes_again_fails_however_far_behind() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     register(&admin, fleet(1)).await;
 
     // There are more rows than are stored together. The first device exists already and gets a password, but no second
@@ -116,7 +116,7 @@ async fn id_that_comes_again_fails_however_far_behind() {
 
 #[tokio::test]
 async fn all_rows_may_fail_and_the_response_is_201() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let result = register(&server.admin(), "ID;CREDENTIALS\na;b\nc\n;;;\n").await;
 

@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn separator_is_found_in_the_header() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (n, separator) in ["\t", ";", ","].iter().enumerate() {
         let header = ["ID", "CREDENTIALS", "TYPE", "NAME"].join(separator);
@@ -19,7 +19,7 @@ async fn separator_is_found_in_the_header() {
 
 #[tokio::test]
 async fn row_with_another_separator_than_the_header_fails_alone() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let file = format!("ID;CREDENTIALS\na1,{SECRET}\na2\t{SECRET}\na3;{SECRET}\n");
     let result = register(&server.admin(), file).await;
@@ -31,7 +31,7 @@ async fn row_with_another_separator_than_the_header_fails_alone() {
 
 #[tokio::test]
 async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!("\u{feff} Id ;credentials;tYpe;NAME\r\nä1;{SECRET};t;Pümpe\r\n");
     assert_eq!(register(&admin, file).await, all_created(1));
@@ -41,7 +41,7 @@ async fn header_names_are_known_in_any_case_behind_a_byte_order_mark() {
 
 #[tokio::test]
 async fn file_that_is_not_utf_8_is_windows_1252() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     // The invalid byte is far behind the first bytes, so the encoding cannot be decided by those.
     let mut file = b"ID;CREDENTIALS;TYPE;NAME\na1;".to_vec();
@@ -59,7 +59,7 @@ async fn file_that_is_not_utf_8_is_windows_1252() {
 
 #[tokio::test]
 async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (n, end) in ["\n", "\r\n", "\r"].iter().enumerate() {
         let file = format!(
@@ -74,7 +74,7 @@ async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
 
 #[tokio::test]
 async fn file_without_rows_creates_nothing() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for file in ["ID;CREDENTIALS", "ID;CREDENTIALS\n", "\u{feff}ID;CREDENTIALS\r\n\r\n", "ID;CREDENTIALS\r"] {
         assert_eq!(register(&server.admin(), file).await, all_created(0), "{file:?}");
     }
@@ -82,7 +82,7 @@ async fn file_without_rows_creates_nothing() {
 
 #[tokio::test]
 async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (file, text) in [
         ("", "ID"),
@@ -110,7 +110,7 @@ async fn files_that_hold_no_row_that_could_be_carried_out_are_422() {
 
 #[tokio::test]
 async fn hostile_cells_fail_their_row_alone() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let nul = "x\0y";
     let rows = [
@@ -135,7 +135,7 @@ async fn hostile_cells_fail_their_row_alone() {
 
 #[tokio::test]
 async fn quote_that_nobody_closes_ends_the_file_there() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;NAME\na1;{SECRET};\na2;{SECRET};\"open\na3;{SECRET};\na4;{SECRET};\n");
     let result = register(&admin, file).await;
@@ -150,7 +150,7 @@ async fn quote_that_nobody_closes_ends_the_file_there() {
 
 #[tokio::test]
 async fn form_without_a_part_file_is_422_and_no_form_415() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let post = async |content_type: &str, body: Vec<u8>| {
         let request = admin.request("POST", REGISTRATIONS).header("Content-Type", content_type);
         request.body(body).send().await

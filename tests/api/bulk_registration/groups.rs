@@ -24,7 +24,7 @@ async fn parents(caller: &Caller, id: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn missing_groups_are_made_and_the_device_is_put_in_the_last() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     assert_eq!(register(&admin, placed("a", &["North/Hall 1/Line 2"])).await, all_created(1));
 
@@ -43,7 +43,7 @@ async fn missing_groups_are_made_and_the_device_is_put_in_the_last() {
 
 #[tokio::test]
 async fn groups_that_are_there_are_matched_by_name_at_each_level() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, placed("a", &["North/Hall 1", "South/Hall 1"])).await;
 
     let paths = ["North/Hall 1", "South/Hall 1", "Hall 1", " /North//Hall 1/ ", "north/Hall 1", "North"];
@@ -66,7 +66,7 @@ async fn groups_that_are_there_are_matched_by_name_at_each_level() {
 
 #[tokio::test]
 async fn groups_that_people_made_are_matched_and_other_objects_are_not() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.create(OBJECTS, &json!({"name": "North", "type": "plat_DeviceGroup"})).await;
     admin.create(OBJECTS, &json!({"name": "North", "plat_IsDeviceGroup": {}})).await;
     let group = json!({"name": "North", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
@@ -86,7 +86,7 @@ async fn groups_that_people_made_are_matched_and_other_objects_are_not() {
 
 #[tokio::test]
 async fn groups_the_caller_does_not_see_are_not_matched() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let registrar = server.user_with("registrar", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
     register(&admin, placed("a", &["North"])).await;
     let global =
@@ -103,7 +103,7 @@ async fn groups_the_caller_does_not_see_are_not_matched() {
 
 #[tokio::test]
 async fn group_that_was_deleted_is_made_again() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     register(&admin, placed("a", &["North/Hall"])).await;
     let group = &objects_of_type(&admin, "plat_DeviceGroup").await[0];
     assert_eq!(admin.delete(group["self"].as_str().unwrap()).await.status, 204);

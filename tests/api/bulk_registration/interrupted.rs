@@ -110,7 +110,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
 
 #[tokio::test]
 async fn two_files_of_one_server_wait_for_each_other_and_both_succeed() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let file = |prefix: &str| fleet(1000).replace("\na", &format!("\n{prefix}"));
 
     let (file_of_one, file_of_other) = (file("x"), file("y"));

@@ -7,7 +7,7 @@ use crate::harness::{TestServer, redacted};
 
 #[tokio::test]
 async fn creation_of_devices_and_groups_is_published_and_growth_of_a_group_once() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let file = |ids: [&str; 2]| {
         let rows = ids.map(|id| format!("{id};{SECRET};pump;Pump;North\n"));
         "ID;CREDENTIALS;TYPE;NAME;PATH\n".to_owned() + &rows.concat()

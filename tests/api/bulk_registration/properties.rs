@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn other_headers_are_custom_properties_and_dots_make_objects() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!(
         "ID;CREDENTIALS;TYPE;NAME;note;plat_Hardware.model;plat_Hardware.revision.major;list;object\n\
@@ -23,7 +23,7 @@ async fn other_headers_are_custom_properties_and_dots_make_objects() {
 
 #[tokio::test]
 async fn empty_value_skips_the_column_of_its_row() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;a;b.c\na1;{SECRET};t;n;;\na2;{SECRET};t;n;x;\n");
     register(&admin, file).await;
@@ -36,7 +36,7 @@ async fn empty_value_skips_the_column_of_its_row() {
 
 #[tokio::test]
 async fn header_external_adds_an_external_id() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;external-imei;External-Mac\na1;{SECRET};t;n;4711;00:1b\n");
     register(&admin, file).await;
@@ -63,7 +63,7 @@ async fn names_that_no_fragment_may_have_are_422_for_the_file() {
 
 #[tokio::test]
 async fn what_the_server_alone_sets_is_ignored() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!(
         "ID;CREDENTIALS;TYPE;NAME;owner;self;creationTime;childDevices.references;plat_Availability.status\n\
@@ -82,7 +82,7 @@ async fn what_the_server_alone_sets_is_ignored() {
 
 #[tokio::test]
 async fn formulas_and_markup_are_plain_text() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let texts =
         ["=cmd()", "=1+1|'x'!A1", "+49", "-1", "@SUM(A1)", "<script>alert(1)</script>", "${jndi:x}", "%s%n"];
 

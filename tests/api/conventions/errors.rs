@@ -166,7 +166,7 @@ async fn unknown_method_of_a_known_path_is_405_with_the_known_ones() {
 
 #[tokio::test]
 async fn details_are_given_in_debug_mode_only() {
-    let plain = TestServer::start().await;
+    let plain = TestServer::shared().await;
     let debugging = TestServer::start_with(|settings| settings.debug_errors = true).await;
 
     let (brief, full) =
@@ -181,7 +181,7 @@ async fn details_are_given_in_debug_mode_only() {
 
 #[tokio::test]
 async fn info_link_of_an_error_leads_to_a_page_for_everybody() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let error = server.admin().get("/alarm/alarms/4711").await.json();
     let info = error["info"].as_str().unwrap();
     let (link, place) = info.split_once('#').unwrap();

@@ -6,7 +6,7 @@ use crate::harness::{MEDIA, RawConnection, TestServer, alarm_of};
 
 #[tokio::test]
 async fn post_without_accept_returns_location_and_an_empty_body() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let body = json!({"name": "pump"});
     let answer = RawConnection::without_accept(&admin, "POST", "/inventory/managedObjects", &body).await;
@@ -19,7 +19,7 @@ async fn post_without_accept_returns_location_and_an_empty_body() {
 
 #[tokio::test]
 async fn put_without_accept_returns_an_empty_body() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("/inventory/managedObjects/{}", admin.create_device("pump").await);
 
     let answer = RawConnection::without_accept(&admin, "PUT", &path, &json!({"name": "motor"})).await;
@@ -30,7 +30,7 @@ async fn put_without_accept_returns_an_empty_body() {
 
 #[tokio::test]
 async fn get_without_accept_returns_its_body() {
-    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let path = format!("/inventory/managedObjects/{device}");
     let answer = RawConnection::without_accept(&admin, "GET", &path, &json!({})).await;

@@ -115,7 +115,7 @@ async fn as_many_lines_as_a_body_holds_get_a_line_each() {
 
 #[tokio::test]
 async fn endless_line_is_413_long_before_its_end() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let authorization = format!("Authorization: {}", server.admin().authorization().unwrap());
     let mut connection = RawConnection::open(server.address()).await;
 

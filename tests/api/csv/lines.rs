@@ -37,7 +37,7 @@ async fn empty_body_asks_for_templates() {
 #[tokio::test]
 async fn response_without_accept_is_empty_without_the_compatibility_switch() {
     let (strict, compatible) = (
-        TestServer::start().await,
+        TestServer::shared().await,
         TestServer::start_with(|settings| settings.client_compatibility = true).await,
     );
 

@@ -9,7 +9,7 @@ use crate::harness::TestServer;
 /// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each
 /// for an operation and a device of its own.
 async fn completed(fragments: Value, parameters: &str) -> Vec<(Value, Value)> {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let fragment = fragments.as_object().unwrap().keys().next().unwrap().clone();
     let mut completed = Vec::new();

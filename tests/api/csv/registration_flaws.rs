@@ -56,7 +56,7 @@ async fn every_flaw_has_its_line() {
 
 #[tokio::test]
 async fn ids_of_built_in_messages_are_not_templates_and_their_neighbours_are() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let reserved = [10, 11, 15, 20, 40, 41, 42, 43, 45, 50, 61, 70, 80, 81, 82, 83, 84, 86, 87, 88];
     let lines = |ids: &[u32]| -> String {
         let line = |(at, id): (usize, &u32)| match at % 2 {
@@ -110,7 +110,7 @@ async fn all_flaws_of_a_set_are_reported_in_the_order_of_lines_and_nothing_is_st
 
 #[tokio::test]
 async fn trailing_empty_fields_may_be_dropped_or_sent() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     register(&admin, "a", "10,1,GET,/x\n10,2,GET,/x,,,,,\n10,3,DELETE,/x,,a/b\n10,4,GET,//other\n").await;
     register(&admin, "b", "10,5,PUT,/%%,a/b,,%%,\"  STRING   NOW \",%%\n11,6,,,id\r\n").await;
@@ -119,7 +119,7 @@ async fn trailing_empty_fields_may_be_dropped_or_sent() {
 
 #[tokio::test]
 async fn line_beside_templates_that_is_none_rejects_its_set_only() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let answer = send(&admin, "15,a\n10,100,GET,/x\n100,x\n15,b\n10,100,GET,/x\n").await;
 

@@ -61,7 +61,7 @@ async fn source_without_name_and_type_is_shown_without_them() {
 
 #[tokio::test]
 async fn event_is_returned_in_its_media_type_if_accepted() {
-    let (server, admin, device) = TestServer::start().await.with_device("door").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
     let body = event_of(&device, "t");
     let media_type = format!("{MEDIA}event+json");
 

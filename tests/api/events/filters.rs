@@ -7,7 +7,7 @@ use crate::harness::{Caller, TestServer, event_of, ids, member_texts};
 
 /// Events `a` to `e` at hours 1 to 5: the first three of a pump, the others of a motor; `b` and `d` have a fragment.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (kind, hour, source) in
         [("a", 1, &pump), ("b", 2, &pump), ("c", 3, &pump), ("d", 4, &motor), ("e", 5, &motor)]

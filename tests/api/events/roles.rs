@@ -103,7 +103,7 @@ async fn device_permissions_read_and_write_what_they_name() {
 
 #[tokio::test]
 async fn list_of_a_limited_caller_holds_what_permissions_name() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (group, device, other) = (
         admin.create_device("group").await,
         admin.create_device("door").await,

@@ -29,7 +29,7 @@ async fn put_changes_text_and_fragments_and_ignores_the_rest() {
 
 #[tokio::test]
 async fn put_without_accept_returns_no_body() {
-    let (_server, admin, device) = TestServer::start().await.with_device("door").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;
 
     let path = format!("{EVENTS}/{}", event["id"].as_str().unwrap());

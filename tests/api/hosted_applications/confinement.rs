@@ -9,7 +9,7 @@ fn policy(answer: &Response) -> &str {
 
 #[tokio::test]
 async fn every_response_below_apps_confines_its_page_errors_too() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     host(&admin, "web", &[("a.txt", "a")]).await;
     let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();
 
@@ -80,7 +80,7 @@ async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhe
 
 #[tokio::test]
 async fn other_responses_carry_no_policy() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for path in ["/tenant/currentTenant", "/appsx", "/health/live"] {
         assert_eq!(policy(&server.admin().get(path).await), "", "{path}");

@@ -33,7 +33,7 @@ fn with<'h>(headers: &[(&'h str, &'h str)], more: &[(&'h str, &'h str)]) -> Vec<
 
 #[tokio::test]
 async fn changes_that_any_page_could_send_are_403_from_other_sites() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for origin in ["null", "https://evil.example.org", "http://127.0.0.1:1", "https://127.0.0.1"] {
         for content_type in [
@@ -60,7 +60,7 @@ async fn changes_that_any_page_could_send_are_403_from_other_sites() {
 
 #[tokio::test]
 async fn upload_by_a_form_of_another_site_is_403() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let id = host(&admin, "web", &[("index.html", "mine")]).await;
     let path = format!("/application/applications/{id}/binaries");
     let headers = with(&OF_SANDBOX, &[("Content-Type", "multipart/form-data; boundary=b")]);
@@ -74,7 +74,7 @@ async fn upload_by_a_form_of_another_site_is_403() {
 
 #[tokio::test]
 async fn rows_of_the_csv_protocol_from_a_page_of_another_site_are_403() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     post_with(&server.admin(), "/s", &with(&OF_SANDBOX, &[("Content-Type", "text/plain")]), "100,x,y")
         .await
@@ -83,7 +83,7 @@ async fn rows_of_the_csv_protocol_from_a_page_of_another_site_are_403() {
 
 #[tokio::test]
 async fn what_no_page_can_send_unasked_is_taken_from_other_sites() {
-    let (_server, admin, object) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, object) = TestServer::shared().await.with_device("pump").await;
     let media_type = "application/vnd.example.platform.managedObject+json;ver=0.9";
 
     for more in [
@@ -128,7 +128,7 @@ async fn requests_of_the_own_site_and_of_devices_are_taken_as_they_are() {
 
 #[tokio::test]
 async fn reading_from_other_sites_is_as_before_and_shows_no_page_what_stored_credentials_brought() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = get_with(&server.admin(), OBJECTS, &[("Origin", "null"), ("Sec-Fetch-Dest", "empty")]).await;
     let as_script =
@@ -143,7 +143,7 @@ async fn reading_from_other_sites_is_as_before_and_shows_no_page_what_stored_cre
 
 #[tokio::test]
 async fn who_brings_nothing_is_401_before_anything_else() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let nothing = post_with(&server.stranger(), OBJECTS, &OF_SANDBOX, "{}").await;
     let wrong = post_with(&server.caller("admin", "wrong-password"), OBJECTS, &OF_SANDBOX, "{}").await;
@@ -153,7 +153,7 @@ async fn who_brings_nothing_is_401_before_anything_else() {
 
 #[tokio::test]
 async fn socket_of_another_sites_page_brings_its_own_credentials() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let mut foreign = Socket::open_from(&admin, REALTIME, "null").await;
     let refused = foreign.ask(handshake(json!({}))).await;
@@ -171,7 +171,7 @@ async fn socket_of_another_sites_page_brings_its_own_credentials() {
 
 #[tokio::test]
 async fn origin_that_the_tenant_names_may_use_stored_credentials() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let named = "https://dash.example.org";
     let value = json!({"value": format!("{named}, https://*.example.net")});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &value).await.status, 200);
@@ -190,7 +190,7 @@ async fn origin_that_the_tenant_names_may_use_stored_credentials() {
 
 #[tokio::test]
 async fn files_of_applications_may_be_read_by_every_page_without_stored_credentials() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     host(&admin, "web", &[("a.js", "export default 1"), ("a.woff2", "font")]).await;
     let nobody = json!({"value": "https://dash.example.org"});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &nobody).await.status, 200);
@@ -214,7 +214,7 @@ async fn files_of_applications_may_be_read_by_every_page_without_stored_credenti
 
 #[tokio::test]
 async fn page_without_an_origin_may_ask_the_api_with_credentials_of_its_own() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let question = server.stranger().request("OPTIONS", OBJECTS).header("Origin", "null");
     let question = question.header("Access-Control-Request-Method", "POST");

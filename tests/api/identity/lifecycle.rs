@@ -29,7 +29,7 @@ async fn created_external_id_has_every_member_of_the_documents() {
 
 #[tokio::test]
 async fn post_without_accept_returns_no_body() {
-    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let answer = RawConnection::without_accept(&admin, "POST", &ids_of(&device), &pair("a", "b")).await;
 

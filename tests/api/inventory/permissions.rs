@@ -18,7 +18,7 @@ async fn may(caller: &Caller, id: &str) -> (u16, u16) {
 
 #[tokio::test]
 async fn read_reads_admin_writes_and_a_star_does_both() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
 
     for (name, entry, expected) in [
@@ -36,7 +36,7 @@ async fn read_reads_admin_writes_and_a_star_does_both() {
 
 #[tokio::test]
 async fn fragment_of_a_permission_must_be_in_the_object() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("a").await;
 
     let with = server.user_permitted("with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
@@ -48,7 +48,7 @@ async fn fragment_of_a_permission_must_be_in_the_object() {
 
 #[tokio::test]
 async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut ids = Vec::new();
     for name in ["group", "subgroup", "gateway", "sensor", "addition"] {
         ids.push(admin.create_device(name).await);
@@ -86,7 +86,7 @@ async fn permissions_of_groups_are_added_to_those_of_the_user() {
 
 #[tokio::test]
 async fn alarms_are_read_and_written_by_permission_and_fragment() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let plain = admin.raise_alarm(&device, "plain").await["id"].as_str().unwrap().to_owned();
     let mut body = alarm_of(&device, "marked");
     body["plat_Mark"] = json!({});
@@ -128,7 +128,7 @@ async fn owner_of_a_gateway_owns_what_hangs_on_it() {
 
 #[tokio::test]
 async fn permission_for_reading_opens_the_channel_of_its_device_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
     let caller = server.user_permitted("joe", &device, &["ALARM:*:READ", "EVENT:plat_X:READ"]).await;
     let session = caller.session().await;

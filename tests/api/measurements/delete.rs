@@ -6,7 +6,7 @@ use super::{MEASUREMENTS, measure, measurement_with};
 use crate::harness::{Caller, TestServer, measurement_of, member_texts, notifications};
 
 async fn populated() -> (TestServer, Caller, String, String) {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, type_, hour, fragment) in
         [(&pump, "a", 1, "env"), (&pump, "b", 2, "power"), (&motor, "c", 3, "env"), (&motor, "d", 4, "power")]

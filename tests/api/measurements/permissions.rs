@@ -64,7 +64,7 @@ async fn one_foreign_source_refuses_the_whole_collection() {
 
 #[tokio::test]
 async fn device_permission_writes_what_holds_its_fragment() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = server.admin().create_device("pump").await;
     let any = server.user_permitted("any", &device, &["MEASUREMENT:*:ADMIN"]).await;
     let some = server.user_permitted("some", &device, &["MEASUREMENT:env:ADMIN"]).await;
@@ -87,7 +87,7 @@ async fn device_permission_writes_what_holds_its_fragment() {
 
 #[tokio::test]
 async fn permission_on_a_group_shows_what_is_in_it() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut objects = Vec::new();
     for name in ["group", "device", "other"] {
         objects.push(admin.create_device(name).await);
@@ -124,7 +124,7 @@ async fn permission_on_a_group_shows_what_is_in_it() {
 
 #[tokio::test]
 async fn limited_callers_reach_everything_by_following_next() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (seen, hidden) = (admin.create_device("seen").await, admin.create_device("hidden").await);
     let many: Vec<Value> =
         (0..3000).map(|n| measurement_of(if n % 1000 == 999 { &seen } else { &hidden }, TIME, n)).collect();
@@ -147,7 +147,7 @@ async fn limited_callers_reach_everything_by_following_next() {
 
 #[tokio::test]
 async fn series_show_the_kinds_of_measurements_that_permissions_name() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for fragment in ["env", "power"] {
         let members = json!({fragment: {"t": {"value": 1}}});

@@ -23,7 +23,7 @@ fn asking(url: &str, authorization: &str) -> String {
 
 #[tokio::test]
 async fn response_of_an_allowed_server_becomes_an_event() {
-    let other = TestServer::start().await;
+    let other = TestServer::shared().await;
     let address = other.address().to_string();
     let allowed = vec![address.parse().unwrap()];
     let server = TestServer::start_with(|settings| settings.module_request_hosts = allowed).await;

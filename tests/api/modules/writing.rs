@@ -43,7 +43,7 @@ async fn module_is_uploaded_as_the_only_part_of_a_form_or_as_text() {
 
 #[tokio::test]
 async fn upload_returns_no_body_when_nothing_is_accepted() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let text = marking("marks", "seen");
     let answer = RawConnection::of_type_without_accept(&admin, "POST", MODULES, "text/plain", &text).await;
@@ -149,7 +149,7 @@ async fn name_of_a_module_is_given_once() {
 
 #[tokio::test]
 async fn text_is_replaced_under_a_new_id() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut module = deploy(&admin, &marking("marks", "one")).await;
     for (content_type, body) in [
         ("text/plain", marking("marks", "two").into_bytes()),
@@ -190,7 +190,7 @@ async fn module_that_cannot_be_replaced_stays() {
 
 #[tokio::test]
 async fn name_and_status_are_changed_by_json() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
     let vendor = format!("{MEDIA}cepModule+json;ver=0.9");

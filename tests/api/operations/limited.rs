@@ -7,7 +7,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn permission_on_a_device_shows_its_operations_and_those_below() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     let other = create_agent(&admin, "other").await;
     let own = [queue(&admin, &agent).await, queue(&admin, &child).await];
@@ -31,7 +31,7 @@ async fn permission_on_a_device_shows_its_operations_and_those_below() {
 
 #[tokio::test]
 async fn permission_for_a_fragment_shows_operations_that_hold_it() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let restart = queue(&admin, &agent).await;
     let command = admin.create(OPERATIONS, &json!({"deviceId": agent, "plat_Command": {"text": "ls"}})).await;
     let joe = server.user_permitted("joe", &agent, &["OPERATION:plat_Command:*"]).await;

@@ -24,7 +24,7 @@ async fn operation_for_an_agent_is_pending_with_what_was_given() {
 
 #[tokio::test]
 async fn post_without_accept_returns_its_location_alone() {
-    let (_server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 
     let answer = RawConnection::without_accept(&admin, "POST", OPERATIONS, &json!({"deviceId": agent})).await;
 

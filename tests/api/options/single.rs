@@ -52,7 +52,7 @@ async fn deleted_option_is_gone() {
 
 #[tokio::test]
 async fn responses_have_the_media_type_of_options_and_no_body_without_accept() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let silent = RawConnection::without_accept(&admin, "PUT", HOST, &json!({"value": "a"})).await;
     let read = admin.get(HOST).await;

@@ -64,7 +64,7 @@ async fn response_is_json() {
 
 #[tokio::test]
 async fn request_without_accept_returns_an_empty_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let handshake = serde_json::from_str(HANDSHAKE).unwrap();
     let answer = RawConnection::without_accept(&server.admin(), "POST", REALTIME, &handshake).await;
@@ -74,7 +74,7 @@ async fn request_without_accept_returns_an_empty_body() {
 
 #[tokio::test]
 async fn connect_without_accept_takes_nothing_out_of_the_queue() {
-    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 

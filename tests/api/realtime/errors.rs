@@ -88,7 +88,7 @@ async fn body_over_the_limit_is_413() {
 
 #[tokio::test]
 async fn missing_or_wrong_http_credentials_are_401() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for caller in [server.stranger(), server.caller("admin", "wrong-secret")] {
         let answer = caller.bayeux(REALTIME, &json!([])).await.expect_error(401, "security/Unauthorized");

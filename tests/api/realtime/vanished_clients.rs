@@ -89,7 +89,7 @@ async fn client_that_comes_back_on_a_new_connection_continues() {
 
 #[tokio::test]
 async fn connections_that_say_nothing_or_nonsense_harm_nobody() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut silent = Vec::new();
     for text in [
         "",

@@ -5,7 +5,7 @@ use crate::harness::{TestServer, eventually};
 
 #[tokio::test]
 async fn microservice_without_an_address_is_503_and_says_so() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     create_microservice(&server.admin(), "rules").await;
 
     let answer = server.admin().get("/service/rules/x").await;

@@ -64,7 +64,7 @@ async fn microservice_that_is_not_asked_is_unknown() {
 
 #[tokio::test]
 async fn other_applications_have_no_health() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let external = json!({"name": "e", "key": "e", "type": "EXTERNAL", "externalUrl": "http://e"});
     let id = server.admin().create("/application/applications", &external).await["id"].clone();
 

@@ -7,7 +7,7 @@ use crate::harness::{TestServer, eventually, reply};
 
 #[tokio::test]
 async fn ended_session_gets_402_at_once_and_others_continue() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mia = server.user_with("mia", &["ROLE_ALARM_READ"]).await;
     let (ended, other) = (mia.listen("/alarms/*").await, admin.listen("/alarms/*").await);
     let held = ended.hold().await;
@@ -25,7 +25,7 @@ async fn ended_session_gets_402_at_once_and_others_continue() {
 
 #[tokio::test]
 async fn end_is_audited_with_the_user_and_who_did_it() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mia = server.user_with("mia", &["ROLE_ALARM_READ"]).await;
     mia.session().await;
     let shown = only(&admin, "user=mia").await;

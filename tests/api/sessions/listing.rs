@@ -9,7 +9,7 @@ use crate::harness::{MEDIA, Socket, TestServer, eventually, ids};
 
 #[tokio::test]
 async fn session_shows_who_since_when_how_and_what_waits() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mia = server.user_with("mia", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
     let session = mia.listen("/alarms/*").await;
     session.subscribe(&format!("/events/{device}")).await;
@@ -41,7 +41,7 @@ async fn session_shows_who_since_when_how_and_what_waits() {
 
 #[tokio::test]
 async fn sockets_are_distinguished_from_polls() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (_socket, _) = Socket::listen(&admin, "/alarms/*").await;
     assert_eq!(only(&admin, "user=admin").await["transport"], "WEBSOCKET");
     drop(server);
@@ -49,7 +49,7 @@ async fn sockets_are_distinguished_from_polls() {
 
 #[tokio::test]
 async fn filters_select_by_user_channel_and_device() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
     for (caller, channel) in [
         (&joe, "/alarms/*"),
@@ -79,7 +79,7 @@ async fn filters_select_by_user_channel_and_device() {
 
 #[tokio::test]
 async fn pages_lead_through_all_sessions_once() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     for _ in 0..7 {
         admin.session().await;
     }
@@ -155,7 +155,7 @@ async fn server_that_does_not_respond_is_named() {
 
 #[tokio::test]
 async fn tenants_do_not_see_each_other_and_roles_are_required() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let other = crate::harness::tenants::create_tenant(&server, "plant7").await;
     admin.session().await;
     let own = only(&admin, "").await;
