@@ -9,6 +9,7 @@
 
 use platform_test_harness as harness;
 
+mod clients;
 mod csv;
 mod lane;
 mod realtime;

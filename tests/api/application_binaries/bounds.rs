@@ -14,7 +14,7 @@ async fn refused(server: &TestServer, id: &str, archive: &[u8]) -> String {
 
 #[tokio::test]
 async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create(&server.admin(), "HOSTED", "web").await;
     let bomb = Entry::deflated("bomb", vec![0; 20 << 20]);
     let mut lying = bomb.clone();
@@ -30,7 +30,7 @@ async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
 
 #[tokio::test]
 async fn many_small_bombs_are_refused_together() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create(&server.admin(), "HOSTED", "web").await;
     let bomb = Entry::deflated("x", vec![0; 1 << 20]);
     let bombs = (0..200).map(|n| Entry { name: format!("bomb{n}").into_bytes(), ..bomb.clone() });
@@ -43,7 +43,7 @@ async fn many_small_bombs_are_refused_together() {
 
 #[tokio::test]
 async fn first_megabyte_of_an_entry_may_have_any_ratio() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     // The file compresses to few bytes, as a page with one repeated line does.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
@@ -74,7 +74,7 @@ async fn no_more_comes_out_than_the_setting_says() {
 
 #[tokio::test]
 async fn archive_has_at_most_ten_thousand_entries() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let of = |count: usize| {
         let files = (1..count).map(|n| Entry::stored(format!("f{n}"), ""));
@@ -90,7 +90,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create(&server.admin(), "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
@@ -108,7 +108,7 @@ async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() 
 
 #[tokio::test]
 async fn archive_in_an_archive_stays_closed() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let bomb = archive(&[Entry::deflated("../bomb", vec![0; 20 << 20])]);
     let (length, digest) = (bomb.len(), ring::digest::digest(&ring::digest::SHA256, &bomb));

@@ -107,7 +107,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
 
 #[tokio::test]
 async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &web_archive(&[("old.txt", "old")])).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
@@ -128,7 +128,7 @@ async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothin
 
 #[tokio::test]
 async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_them() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let whole = archive(&[Entry::stored("index.html", "x")]);
     let list = whole.len() - 22 - 56;
@@ -146,7 +146,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
 
 #[tokio::test]
 async fn directories_of_an_archive_are_not_files() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");
     let file = Entry::stored("docs/a.txt", "hello");

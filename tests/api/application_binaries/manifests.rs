@@ -7,7 +7,7 @@ use crate::harness::{ADMIN_PASSWORD, Entry, TestServer, archive, eventually, ser
 
 #[tokio::test]
 async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let manifest = json!({
         "apiVersion": "1",
@@ -27,7 +27,7 @@ async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
 
 #[tokio::test]
 async fn roles_of_the_manifest_overwrite_those_of_the_application_and_absent_ones_do_not() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let roles = async || {
         let application = show(&admin, &id).await;
@@ -77,7 +77,7 @@ async fn microservice_is_served_where_its_manifest_says_else_at_its_name() {
 
 #[tokio::test]
 async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     create(&admin, "MICROSERVICE", "taken").await;
     let id = create(&admin, "MICROSERVICE", "pump").await;
     assert_eq!(upload(&admin, &id, &service_archive(r#"{"version":"1"}"#)).await.status, 204);
@@ -94,7 +94,7 @@ async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
 
 #[tokio::test]
 async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
 
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(300 << 10));
@@ -119,7 +119,7 @@ async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
 
 #[tokio::test]
 async fn web_application_may_have_a_manifest_and_keeps_its_context_path() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let manifest = Entry::stored("platform.json", r#"{"contextPath":"other","roles":["ROLE_WEB_READ"]}"#);
     let index = Entry::stored("index.html", "x");

@@ -21,7 +21,7 @@ const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=b");
 
 #[tokio::test]
 async fn upload_is_204_and_sets_the_active_version() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(show(&admin, &id).await.get("activeVersionId"), None);
 
@@ -35,7 +35,7 @@ async fn upload_is_204_and_sets_the_active_version() {
 
 #[tokio::test]
 async fn upload_that_names_a_json_type_is_201_with_the_application() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let media_type = format!("{MEDIA}application+json");
 
@@ -57,7 +57,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
 
 #[tokio::test]
 async fn upload_needs_the_part_file_once_in_a_form() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let whole = web_archive(&[]);
     let twice = [&form("file", &whole)[..form("file", &whole).len() - 6], b"\r\n", &form("file", &whole)[..]]
@@ -97,7 +97,7 @@ async fn applications_without_an_archive_take_none() {
 
 #[tokio::test]
 async fn archive_without_what_its_type_needs_at_the_root_is_422_and_names_it() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let web = create(&admin, "HOSTED", "web").await;
     let service = create(&admin, "MICROSERVICE", "service").await;
     let of =
@@ -178,7 +178,7 @@ async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
 
 #[tokio::test]
 async fn upload_in_chunks_without_a_length_is_taken() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let body = form("file", &web_archive(&[("a.txt", "hello")]));
     let mut connection = RawConnection::open(server.address()).await;

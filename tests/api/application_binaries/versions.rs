@@ -21,7 +21,7 @@ async fn served(caller: &Caller) -> [String; 2] {
 
 #[tokio::test]
 async fn next_upload_takes_the_place_of_the_one_before() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let first = archive(&[Entry::stored("index.html", "first"), Entry::stored("gone.txt", "gone")]);
     assert_eq!(upload(&admin, &id, &first).await.status, 204);
@@ -39,7 +39,7 @@ async fn next_upload_takes_the_place_of_the_one_before() {
 
 #[tokio::test]
 async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
@@ -113,7 +113,7 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
 
 #[tokio::test]
 async fn clone_has_the_content_of_its_original_and_keeps_it() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
@@ -131,7 +131,7 @@ async fn clone_has_the_content_of_its_original_and_keeps_it() {
 
 #[tokio::test]
 async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
     let manifest = r#"{"contextPath":"pump","requiredRoles":["ROLE_ALARM_READ"],"version":"1"}"#;
     assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);

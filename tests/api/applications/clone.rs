@@ -56,7 +56,7 @@ async fn clone_of_a_clone_has_the_prefix_twice_and_a_second_clone_is_409() {
 
 #[tokio::test]
 async fn name_key_and_context_path_that_are_taken_are_each_409() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
 
     for (member, taken) in [("name", "cloneweb"), ("key", "cloneweb-key"), ("contextPath", "cloneweb")] {
@@ -97,7 +97,7 @@ async fn external_application_is_cloned_without_a_context_path() {
 
 #[tokio::test]
 async fn clone_of_a_hosted_application_serves_the_same_and_continues_when_the_original_is_gone() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
     let id = original.rsplit('/').next().unwrap();
     assert_eq!(upload(&admin, id, &web_archive(&[("a.txt", "the first")])).await.status, 204);
@@ -115,7 +115,7 @@ async fn clone_of_a_hosted_application_serves_the_same_and_continues_when_the_or
 
 #[tokio::test]
 async fn names_that_become_too_long_are_422() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (member, length) in [("name", 124), ("key", 124), ("contextPath", 251)] {
         let original = create(&admin, &with(hosted("web"), member, json!("x".repeat(length)))).await;

@@ -8,7 +8,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestDatabase, TestSer
 
 #[tokio::test]
 async fn created_web_application_is_shown_with_all_its_members() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("pump");
     for (member, value) in [
         ("availability", json!("MARKET")),
@@ -47,7 +47,7 @@ async fn created_web_application_is_shown_with_all_its_members() {
 
 #[tokio::test]
 async fn created_application_is_returned_in_its_media_type_if_accepted() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let media_type = format!("{MEDIA}application+json");
 
     let request = server.admin().request("POST", APPLICATIONS).header("Accept", &media_type);
@@ -66,7 +66,7 @@ async fn created_application_is_returned_in_its_media_type_if_accepted() {
 
 #[tokio::test]
 async fn other_media_types_are_415_and_406() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let request = || server.admin().request("POST", APPLICATIONS);
     let body = hosted("a").to_string();
 
@@ -159,7 +159,7 @@ async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
 
 #[tokio::test]
 async fn names_are_unique_in_their_tenant_and_keys_and_context_paths_in_the_deployment() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     server.admin().create(APPLICATIONS, &hosted("pump")).await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     let with = |key: &str, path: &str| {
@@ -196,7 +196,7 @@ async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
 
 #[tokio::test]
 async fn only_the_admin_role_may_create_and_only_the_read_role_may_read() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
 
     for (role, create, read) in [

@@ -9,7 +9,7 @@ use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
 
 #[tokio::test]
 async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
 
     let answer = admin.delete(&application).await;

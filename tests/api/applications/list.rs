@@ -10,7 +10,7 @@ use crate::harness::{MEDIA, TestServer, ids, member_texts};
 
 #[tokio::test]
 async fn applications_are_a_collection_in_the_order_of_their_creation() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     for name in ["z", "a", "m"] {
         create(&admin, &hosted(name)).await;
     }
@@ -71,7 +71,7 @@ async fn next_links_lead_through_everything_a_tenant_sees_once() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_hostile_places_harmless() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let lists = [
         APPLICATIONS,
         "/application/applicationsByName/a",
@@ -201,7 +201,7 @@ async fn list_by_another_tenant_is_for_who_looks_after_it() {
 
 #[tokio::test]
 async fn only_the_read_role_may_list() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for (role, status) in [
         ("ROLE_APPLICATION_MANAGEMENT_READ", 200),

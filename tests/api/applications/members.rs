@@ -7,7 +7,7 @@ use crate::harness::{TestServer, without};
 
 #[tokio::test]
 async fn members_of_the_server_are_not_read_from_a_body() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("a");
     body["id"] = json!("4711");
     body["self"] = json!("x");
@@ -28,7 +28,7 @@ async fn members_of_the_server_are_not_read_from_a_body() {
 
 #[tokio::test]
 async fn null_counts_as_absent() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("a");
     for member in
         ["availability", "resourcesUsername", "resourcesPassword", "externalUrl", "requiredRoles", "roles"]

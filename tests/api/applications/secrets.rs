@@ -33,7 +33,7 @@ async fn dump_of_the_database_holds_no_secret_of_an_application() {
 
 #[tokio::test]
 async fn resources_password_is_in_no_response() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("web");
     body["resourcesPassword"] = json!("hush-hush");
 

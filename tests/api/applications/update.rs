@@ -11,7 +11,7 @@ use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, eventuall
 
 #[tokio::test]
 async fn only_what_was_sent_changes() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &with(hosted("web"), "roles", json!(["ROLE_WEB_READ"]))).await;
     let before = admin.read(&application).await;
 
@@ -24,7 +24,7 @@ async fn only_what_was_sent_changes() {
 
 #[tokio::test]
 async fn every_member_can_change_but_the_type() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
     let changes = json!({
         "name": "other",
@@ -85,7 +85,7 @@ async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
 
 #[tokio::test]
 async fn body_as_it_was_read_can_be_sent_back() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &microservice("pump")).await;
     let before = admin.read(&application).await;
 
@@ -96,7 +96,7 @@ async fn body_as_it_was_read_can_be_sent_back() {
 
 #[tokio::test]
 async fn changed_application_is_returned_in_its_media_type_if_accepted() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let application = create(&admin, &hosted("web")).await;
     let media_type = format!("{MEDIA}application+json");
 
@@ -127,7 +127,7 @@ async fn taken_names_keys_and_context_paths_are_409_and_change_nothing() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_change_nothing() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let service = create(&admin, &microservice("pump")).await;
     let before = admin.read(&service).await;
 
@@ -167,7 +167,7 @@ async fn new_required_roles_reach_service_users_in_every_tenant_at_once() {
 
 #[tokio::test]
 async fn name_that_is_free_again_can_be_used() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let service = create(&admin, &microservice("pump")).await;
 
     admin.put(&service, &json!({"name": "other", "key": "other-key"})).await;
@@ -177,7 +177,7 @@ async fn name_that_is_free_again_can_be_used() {
 
 #[tokio::test]
 async fn only_the_admin_role_may_change() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let application = create(&server.admin(), &hosted("web")).await;
 
     for (role, status) in

@@ -70,7 +70,7 @@ async fn key_and_user_of_the_resources_are_for_the_owner_only() {
 
 #[tokio::test]
 async fn every_reader_of_the_owners_tenant_sees_the_key() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let web = create(&server.admin(), &hosted("web")).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
 
@@ -92,7 +92,7 @@ async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
 
 #[tokio::test]
 async fn owner_is_a_tenant_with_its_link() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let web = create(&server.admin(), &hosted("web")).await;
 
     let owner: Value = server.admin().read(&web).await["owner"].clone();

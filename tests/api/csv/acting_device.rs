@@ -74,7 +74,7 @@ async fn unknown_device_gets_an_object_with_defaults_by_its_first_row() {
 
 #[tokio::test]
 async fn device_that_was_registered_sends_with_the_credentials_it_got() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (admin, requests) = (server.admin(), "/devicecontrol/newDeviceRequests");
     admin.create(requests, &json!({"id": "sn-1"})).await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);

@@ -27,7 +27,7 @@ async fn status(server: &TestServer, id: &str) -> String {
 
 #[tokio::test]
 async fn device_polls_until_it_is_accepted_and_is_given_its_credentials() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let device = bootstrap(&server);
 
     assert_eq!(send(&device, "61,sn-1").await, "50,1,404\n", "before the registration");
@@ -48,7 +48,7 @@ async fn device_polls_until_it_is_accepted_and_is_given_its_credentials() {
 
 #[tokio::test]
 async fn lost_response_is_repeated_with_the_same_bytes() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 
@@ -61,7 +61,7 @@ async fn lost_response_is_repeated_with_the_same_bytes() {
 
 #[tokio::test]
 async fn id_that_needs_quotes_comes_back_in_quotes() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = "sn,1";
     register(&server, id).await;
     let answer = server.admin().put(&format!("{REQUESTS}/sn%2C1"), &json!({"status": "ACCEPTED"})).await;
@@ -74,7 +74,7 @@ async fn id_that_needs_quotes_comes_back_in_quotes() {
 
 #[tokio::test]
 async fn several_devices_get_a_line_each() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     for id in ["sn-1", "sn-2"] {
         register(&server, id).await;
         accept(&server, id).await;
@@ -90,7 +90,7 @@ async fn several_devices_get_a_line_each() {
 
 #[tokio::test]
 async fn everybody_else_gets_403() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 
@@ -118,7 +118,7 @@ async fn other_rows_beside_it_are_403_and_nothing_of_them_happens() {
 
 #[tokio::test]
 async fn body_with_the_header_x_id_is_not_a_message() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 

@@ -11,7 +11,7 @@ use crate::harness::{Caller, TestServer, redacted, without};
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 async fn device() -> (TestServer, Caller) {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let device = device_user(&server, "sn-1").await;
     assert_eq!(send(&device, "100").await, "");
     (server, device)

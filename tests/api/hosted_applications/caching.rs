@@ -5,7 +5,7 @@ use crate::harness::{TestServer, upload, web_archive};
 
 #[tokio::test]
 async fn entity_tag_is_strong_and_differs_between_contents() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = host(&admin, "web", &[("a.txt", "one"), ("b.txt", "one"), ("c.txt", "two")]).await;
     let tag = async |path: &str| admin.get(path).await.header("ETag").unwrap().to_owned();
 
@@ -41,7 +41,7 @@ async fn client_that_has_the_file_gets_304_without_it() {
 
 #[tokio::test]
 async fn pages_are_asked_for_again_each_time_and_their_parts_after_a_while() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.js", "x"), ("docs/index.html", "x")]).await;
 
     for (path, caching) in [

@@ -9,7 +9,7 @@ fn policy(answer: &Response) -> &str {
 
 #[tokio::test]
 async fn every_response_below_apps_confines_its_page_errors_too() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "a")]).await;
     let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();
 

@@ -60,7 +60,7 @@ async fn changes_that_any_page_could_send_are_403_from_other_sites() {
 
 #[tokio::test]
 async fn upload_by_a_form_of_another_site_is_403() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = host(&admin, "web", &[("index.html", "mine")]).await;
     let path = format!("/application/applications/{id}/binaries");
     let headers = with(&OF_SANDBOX, &[("Content-Type", "multipart/form-data; boundary=b")]);
@@ -171,7 +171,7 @@ async fn socket_of_another_sites_page_brings_its_own_credentials() {
 
 #[tokio::test]
 async fn origin_that_the_tenant_names_may_use_stored_credentials() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let named = "https://dash.example.org";
     let value = json!({"value": format!("{named}, https://*.example.net")});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &value).await.status, 200);
@@ -190,7 +190,7 @@ async fn origin_that_the_tenant_names_may_use_stored_credentials() {
 
 #[tokio::test]
 async fn files_of_applications_may_be_read_by_every_page_without_stored_credentials() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.js", "export default 1"), ("a.woff2", "font")]).await;
     let nobody = json!({"value": "https://dash.example.org"});
     assert_eq!(admin.put("/tenant/options/access.control/allow.origin", &nobody).await.status, 200);

@@ -14,7 +14,7 @@ const FILES: [(&str, &str); 6] = [
 
 #[tokio::test]
 async fn packed_form_is_sent_to_clients_that_accept_it() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
 
     for (path, accepted, content, encoding) in [
@@ -37,7 +37,7 @@ async fn packed_form_is_sent_to_clients_that_accept_it() {
 
 #[tokio::test]
 async fn packed_file_is_a_file_of_its_own_too() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
 
     let packed = admin.get("/apps/web/a.js.gz").await;
@@ -50,7 +50,7 @@ async fn packed_file_is_a_file_of_its_own_too() {
 
 #[tokio::test]
 async fn each_form_has_an_entity_tag_of_its_own() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &FILES).await;
     let tag_of = async |accepted| {
         let answer = get_with(&admin, "/apps/web/a.js", &[("Accept-Encoding", accepted)]).await;

@@ -5,7 +5,7 @@ use crate::harness::{RawConnection, TestServer, upload, web_archive};
 
 #[tokio::test]
 async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let long: String = (0..200_000).map(|n| format!("{n:08}")).collect();
     host(&admin, "web", &[("short.txt", "hello"), ("deep/er/long.txt", &long), ("empty.txt", "")]).await;
 
@@ -35,7 +35,7 @@ async fn file_that_is_too_long_for_memory_is_served_too() {
 
 #[tokio::test]
 async fn media_type_follows_from_the_name_and_is_never_guessed_by_browsers() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let types = [
         ("index.html", "text/html;charset=utf-8"),
         ("a.js", "text/javascript;charset=utf-8"),
@@ -68,7 +68,7 @@ async fn media_type_follows_from_the_name_and_is_never_guessed_by_browsers() {
 
 #[tokio::test]
 async fn directory_with_an_index_shows_it_and_without_one_is_404() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let files =
         [("index.html", "root"), ("docs/index.html", "docs"), ("docs/sub/a.txt", "a"), ("img/b.txt", "b")];
     host(&admin, "web", &files).await;
@@ -95,7 +95,7 @@ async fn directory_with_an_index_shows_it_and_without_one_is_404() {
 
 #[tokio::test]
 async fn directory_without_its_slash_is_redirected_so_that_links_in_its_page_work() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("docs/index.html", "docs"), ("a b/index.html", "blank")]).await;
 
     for (path, location) in [
@@ -113,7 +113,7 @@ async fn directory_without_its_slash_is_redirected_so_that_links_in_its_page_wor
 
 #[tokio::test]
 async fn names_in_a_path_are_percent_decoded_once() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let files =
         [("a b+c.txt", "blank"), ("ä/ö.txt", "umlauts"), ("100%.txt", "percent"), ("%41.txt", "literal")];
     host(&admin, "web", &files).await;
@@ -132,7 +132,7 @@ async fn names_in_a_path_are_percent_decoded_once() {
 
 #[tokio::test]
 async fn path_leads_nowhere_else() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "a")]).await;
     host(&admin, "other", &[("secret.txt", "secret")]).await;
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
@@ -160,7 +160,7 @@ async fn path_leads_nowhere_else() {
 
 #[tokio::test]
 async fn head_is_get_without_the_body() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let long = "x".repeat(600_000);
     host(&admin, "web", &[("long.txt", &long)]).await;
     let mut connection = RawConnection::open(server.address()).await;
@@ -183,7 +183,7 @@ async fn head_is_get_without_the_body() {
 
 #[tokio::test]
 async fn nothing_is_changed_through_what_is_served() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "a")]).await;
 
     for method in ["POST", "PUT", "DELETE"] {
@@ -196,7 +196,7 @@ async fn nothing_is_changed_through_what_is_served() {
 
 #[tokio::test]
 async fn application_without_a_version_has_no_files() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "web", "PRIVATE").await;
 
     assert_eq!(admin.get("/apps/web/").await.status, 404);

@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 
 #[tokio::test]
 async fn single_range_is_206_with_its_place() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let long: String = (0..100_000).map(|n| format!("{n:06}")).collect();
     host(&admin, "web", &[("before.txt", "x"), ("long.txt", &long)]).await;
 
@@ -25,7 +25,7 @@ async fn single_range_is_206_with_its_place() {
 
 #[tokio::test]
 async fn range_that_there_is_not_is_416_with_the_length() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "hello"), ("empty.txt", "")]).await;
 
     for (path, range, length) in
@@ -39,7 +39,7 @@ async fn range_that_there_is_not_is_416_with_the_length() {
 
 #[tokio::test]
 async fn several_ranges_and_ranges_of_another_version_return_the_file() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     host(&admin, "web", &[("a.txt", "hello")]).await;
     let tag = admin.get("/apps/web/a.txt").await.header("ETag").unwrap().to_owned();
     let get = async |headers: &[(&str, &str)]| get_with(&admin, "/apps/web/a.txt", headers).await;

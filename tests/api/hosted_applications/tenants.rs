@@ -31,7 +31,7 @@ async fn files_are_served_without_credentials_by_the_tenant_of_the_host() {
 
 #[tokio::test]
 async fn wrong_credentials_are_refused_and_so_is_everything_else_without_any() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     host(&server.admin(), "web", &[("a.txt", "a")]).await;
 
     let wrong = server.caller("admin", "wrong-password");
@@ -60,7 +60,7 @@ async fn nothing_of_a_suspended_tenant_is_served() {
 
 #[tokio::test]
 async fn every_user_of_the_tenant_is_served_without_any_role() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     host(&server.admin(), "web", &[("a.txt", "a")]).await;
 
     let bare = server.user_with("bare", &[]).await;

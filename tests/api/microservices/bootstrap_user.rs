@@ -5,7 +5,7 @@ use crate::harness::MEDIA;
 
 #[tokio::test]
 async fn bootstrap_user_is_shown_to_its_owner_at_any_time() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
     let answer = server.admin().get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
@@ -42,7 +42,7 @@ async fn other_applications_have_no_bootstrap_user() {
 
 #[tokio::test]
 async fn bootstrap_user_is_the_owners_alone() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let seen = create_application(&server.admin(), &microservice("pump")).await;
     let mut body = microservice("hidden");
@@ -61,7 +61,7 @@ async fn bootstrap_user_is_the_owners_alone() {
 
 #[tokio::test]
 async fn bootstrap_user_may_ask_about_itself_and_nothing_else() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &["main"]).await;
 
     for path in ["/tenant/currentTenant", "/user/currentUser", CURRENT, SUBSCRIPTIONS, SETTINGS] {
@@ -83,7 +83,7 @@ async fn bootstrap_user_may_ask_about_itself_and_nothing_else() {
 
 #[tokio::test]
 async fn bootstrap_user_evades_a_name_that_is_taken() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let squatter = json!({"userName": "servicebootstrap_pump", "password": "secret-1"});
     admin.create("/user/main/users", &squatter).await;
 
@@ -97,7 +97,7 @@ async fn bootstrap_user_evades_a_name_that_is_taken() {
 
 #[tokio::test]
 async fn bootstrap_user_goes_with_its_application() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     assert_eq!(bootstrap.get(CURRENT).await.status, 200);
 

@@ -5,7 +5,7 @@ use crate::harness::MEDIA;
 
 #[tokio::test]
 async fn current_application_is_that_of_the_bootstrap_user_with_its_key() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &["main"]).await;
 
     let answer = bootstrap.get(CURRENT).await;
@@ -19,7 +19,7 @@ async fn current_application_is_that_of_the_bootstrap_user_with_its_key() {
 
 #[tokio::test]
 async fn nobody_else_has_a_current_application() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
     let device = server.caller("management/devicebootstrap", crate::harness::BOOTSTRAP_PASSWORD);
@@ -38,7 +38,7 @@ async fn nobody_else_has_a_current_application() {
 
 #[tokio::test]
 async fn put_changes_these_five_members_and_no_other() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
 
     let change = json!({
@@ -68,7 +68,7 @@ async fn put_changes_these_five_members_and_no_other() {
 
 #[tokio::test]
 async fn put_leaves_what_was_not_sent() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let more = json!({"requiredRoles": ["ROLE_ALARM_READ"], "roles": ["ROLE_PUMP_READ"]});
     let (_, bootstrap) = serve(&server, "pump", more, &[]).await;
     let before = bootstrap.read(CURRENT).await;
@@ -78,7 +78,7 @@ async fn put_leaves_what_was_not_sent() {
 
 #[tokio::test]
 async fn put_that_is_wrong_is_refused() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_application(&server.admin(), &microservice("taken")).await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
 
@@ -99,7 +99,7 @@ async fn put_that_is_wrong_is_refused() {
 
 #[tokio::test]
 async fn both_spellings_of_subscriptions_return_the_same() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["t7", "main"]).await;
 
@@ -119,7 +119,7 @@ async fn both_spellings_of_subscriptions_return_the_same() {
 
 #[tokio::test]
 async fn subscriptions_are_one_large_page_unless_a_size_is_asked_for() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     for tenant in ["a-b", "a0", "a_b", "b", "b1", "c"] {
         create_reseller(&server, tenant).await;

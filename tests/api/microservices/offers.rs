@@ -12,7 +12,7 @@ async fn user_of(server: &TestServer, tenant: &str, name: &str, roles: &[&str]) 
 
 #[tokio::test]
 async fn management_subscribes_any_tenant_to_anything() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let reseller = create_reseller(&server, "shop").await;
     create_reseller_below(&server, &reseller, "t7").await;
     let private = create_application(&server.admin(), &external("web")).await;
@@ -25,7 +25,7 @@ async fn management_subscribes_any_tenant_to_anything() {
 
 #[tokio::test]
 async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let reseller = create_reseller(&server, "shop").await;
     let boss = create_reseller_below(&server, &reseller, "t7").await;
     let own = create_application(&reseller, &external("own")).await;
@@ -45,7 +45,7 @@ async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
 
 #[tokio::test]
 async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let own = create_application(&boss, &external("own")).await;
     let market = create_application(&server.admin(), &microservice("market")).await;
@@ -60,7 +60,7 @@ async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
 
 #[tokio::test]
 async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &external("web")).await;
     subscribe(&management(&server), "t7", &id).await;
@@ -72,7 +72,7 @@ async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
 
 #[tokio::test]
 async fn other_tenants_need_the_roles_of_tenants_and_the_own_those_of_applications() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let reseller = create_reseller(&server, "shop").await;
     create_reseller_below(&server, &reseller, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
@@ -101,7 +101,7 @@ async fn other_tenants_need_the_roles_of_tenants_and_the_own_those_of_applicatio
 
 #[tokio::test]
 async fn management_looks_after_itself_by_the_roles_of_tenants() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &external("web")).await;
     let manager = user_of(&server, "management", "manager", &["ROLE_TENANT_MANAGEMENT_UPDATE"]).await;
     let owner = user_of(&server, "management", "owner", &["ROLE_APPLICATION_MANAGEMENT_ADMIN"]).await;

@@ -41,7 +41,7 @@ async fn until_withdrawn(holders: &[Caller], role: &str) {
 
 #[tokio::test]
 async fn roles_of_microservices_are_listed_for_subscribers_each_once() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let platform = roles_seen_by(&boss).await;
     let (id, _) = serve(&server, "pump", defining(), &["t7"]).await;
@@ -66,7 +66,7 @@ async fn roles_of_microservices_are_listed_for_subscribers_each_once() {
 
 #[tokio::test]
 async fn only_microservices_define_roles() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = external("link");
     body["roles"] = json!(["ROLE_LINK_READ"]);
     let id = create_application(&server.admin(), &body).await;
@@ -77,7 +77,7 @@ async fn only_microservices_define_roles() {
 
 #[tokio::test]
 async fn roles_of_microservices_are_given_to_users_and_groups_of_subscribers() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     serve(&server, "pump", defining(), &["main"]).await;
 
     let holders = holders(&server, "ROLE_PUMP_READ").await;
@@ -94,7 +94,7 @@ async fn roles_of_microservices_are_given_to_users_and_groups_of_subscribers() {
 
 #[tokio::test]
 async fn roles_of_microservices_are_given_nowhere_else() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     serve(&server, "pump", defining(), &["t7"]).await;
     let admin = server.admin();
@@ -112,7 +112,7 @@ async fn roles_of_microservices_are_given_nowhere_else() {
 
 #[tokio::test]
 async fn sub_users_get_only_roles_their_owner_has() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     serve(&server, "pump", defining(), &["main"]).await;
     let owner = server.user_with("owner", &["ROLE_USER_MANAGEMENT_CREATE", "ROLE_PUMP_READ"]).await;
     owner.create("/user/main/users", &json!({"userName": "sub", "password": "secret-1"})).await;
@@ -126,7 +126,7 @@ async fn sub_users_get_only_roles_their_owner_has() {
 
 #[tokio::test]
 async fn unsubscribing_takes_the_roles_from_users_and_groups() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, _) = serve(&server, "pump", defining(), &["main"]).await;
     let holders = holders(&server, "ROLE_PUMP_READ").await;
     server.admin().create("/user/main/users/direct/roles", &json!({"role": {"id": "ROLE_ALARM_READ"}})).await;
@@ -149,7 +149,7 @@ async fn unsubscribing_takes_the_roles_from_users_and_groups() {
 
 #[tokio::test]
 async fn role_stays_as_long_as_another_microservice_defines_it() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (pump, _) = serve(&server, "pump", defining(), &["main"]).await;
     let (valve, _) = serve(&server, "valve", json!({"roles": ["ROLE_PUMP_READ"]}), &["main"]).await;
     let holders = holders(&server, "ROLE_PUMP_READ").await;
@@ -164,7 +164,7 @@ async fn role_stays_as_long_as_another_microservice_defines_it() {
 
 #[tokio::test]
 async fn role_that_is_defined_no_more_is_taken_away() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (_, bootstrap) = serve(&server, "pump", defining(), &["main"]).await;
     let holders = holders(&server, "ROLE_PUMP_READ").await;
 
@@ -176,7 +176,7 @@ async fn role_that_is_defined_no_more_is_taken_away() {
 
 #[tokio::test]
 async fn role_goes_with_its_application() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = defining();
     body["availability"] = json!("PRIVATE");
     let (id, _) = serve(&server, "pump", body, &["main"]).await;

@@ -11,7 +11,7 @@ fn reader() -> Value {
 
 #[tokio::test]
 async fn service_user_works_in_the_tenant_of_the_subscriber_with_the_required_roles() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     boss.create_device("pump of t7").await;
@@ -38,7 +38,7 @@ async fn only_microservices_get_service_users() {
 
 #[tokio::test]
 async fn service_user_is_not_among_the_users_of_its_tenant() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let users = async || {
         let page = admin.read("/user/main/users?pageSize=2000").await;
         let counted = admin.read("/user/main/users?pageSize=1&withTotalPages=true").await;
@@ -57,7 +57,7 @@ async fn service_user_is_not_among_the_users_of_its_tenant() {
 
 #[tokio::test]
 async fn service_user_can_be_read_by_name_with_the_usual_rights() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     serve(&server, "pump", reader(), &["main"]).await;
 
     let user = server.admin().read("/user/main/users/service_pump").await;
@@ -71,7 +71,7 @@ async fn service_user_can_be_read_by_name_with_the_usual_rights() {
 
 #[tokio::test]
 async fn users_of_microservices_are_changed_by_nobody() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = admin.create("/user/main/groups", &json!({"name": "crew"})).await["id"].to_string();
     let (_, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
@@ -100,7 +100,7 @@ async fn users_of_microservices_are_changed_by_nobody() {
 
 #[tokio::test]
 async fn service_user_does_not_change_itself_either() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let roles = json!({"requiredRoles": ["ROLE_USER_MANAGEMENT_OWN_ADMIN", "ROLE_USER_MANAGEMENT_ADMIN"]});
     let (_, bootstrap) = serve(&server, "pump", roles, &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
@@ -114,7 +114,7 @@ async fn service_user_does_not_change_itself_either() {
 
 #[tokio::test]
 async fn password_of_the_first_user_does_not_reach_a_service_user_of_its_name() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = json!({
         "id": "t7", "domain": "t7.example.com", "company": "Acme", "adminName": "service_pump",
         "adminPass": ADMIN_PASSWORD, "adminEmail": "boss@example.com",
@@ -138,7 +138,7 @@ async fn password_of_the_first_user_does_not_reach_a_service_user_of_its_name() 
 
 #[tokio::test]
 async fn service_user_evades_a_name_that_is_taken() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let squatter = json!({"userName": "service_pump", "password": "secret-1"});
     server.admin().create("/user/main/users", &squatter).await;
 
@@ -154,7 +154,7 @@ async fn service_user_evades_a_name_that_is_taken() {
 
 #[tokio::test]
 async fn subscription_is_409_where_both_names_are_taken() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create_application(&admin, &microservice("pump")).await;
     for name in ["service_pump", &format!("service_pump_{id}")] {
         admin.create("/user/main/users", &json!({"userName": name, "password": "secret-1"})).await;
@@ -169,7 +169,7 @@ async fn subscription_is_409_where_both_names_are_taken() {
 
 #[tokio::test]
 async fn nobody_takes_the_name_of_a_service_user() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     serve(&server, "pump", reader(), &["main"]).await;
 
     let user = json!({"userName": "service_pump", "password": "secret-1"});
@@ -178,7 +178,7 @@ async fn nobody_takes_the_name_of_a_service_user() {
 
 #[tokio::test]
 async fn required_roles_are_applied_again_at_once() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main", "t7"]).await;
     let mut services = Vec::new();
@@ -201,7 +201,7 @@ async fn required_roles_are_applied_again_at_once() {
 
 #[tokio::test]
 async fn service_user_goes_with_the_subscription() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
     assert_eq!(service.get(DEVICES).await.status, 200);
@@ -219,7 +219,7 @@ async fn service_user_goes_with_the_subscription() {
 
 #[tokio::test]
 async fn service_user_goes_with_the_application() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     let service = service_in(&server, &bootstrap, "t7").await;
@@ -234,7 +234,7 @@ async fn service_user_goes_with_the_application() {
 
 #[tokio::test]
 async fn users_of_a_service_user_belong_to_nobody_when_it_is_gone() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (id, bootstrap) =
         serve(&server, "pump", json!({"requiredRoles": ["ROLE_USER_MANAGEMENT_CREATE"]}), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
@@ -248,7 +248,7 @@ async fn users_of_a_service_user_belong_to_nobody_when_it_is_gone() {
 
 #[tokio::test]
 async fn service_user_of_a_suspended_tenant_is_403_and_stays_listed() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     let service = service_in(&server, &bootstrap, "t7").await;
@@ -262,7 +262,7 @@ async fn service_user_of_a_suspended_tenant_is_403_and_stays_listed() {
 
 #[tokio::test]
 async fn name_of_a_service_user_stays_when_the_application_is_renamed() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
     let before = service_users(&bootstrap).await;
 

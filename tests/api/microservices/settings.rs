@@ -27,7 +27,7 @@ fn limits() -> Value {
 
 #[tokio::test]
 async fn settings_are_a_flat_object_of_defaults_where_nothing_is_set() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (bootstrap, service, _) = serve_with(&server, limits()).await;
 
     let answer = bootstrap.get(SETTINGS).await;
@@ -40,7 +40,7 @@ async fn settings_are_a_flat_object_of_defaults_where_nothing_is_set() {
 
 #[tokio::test]
 async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_tenant_set() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (bootstrap, service, boss) = serve_with(&server, limits()).await;
     set(&server.admin(), "pump", json!({"limit": "owner", "more": "owner"})).await;
     set(&boss, "pump", json!({"limit": "t7"})).await;
@@ -53,7 +53,7 @@ async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_ten
 
 #[tokio::test]
 async fn what_is_not_editable_is_always_as_the_owner_has_it() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (_, service, boss) = serve_with(&server, limits()).await;
     let own = json!({
         "url": "https://evil.example.com", "credentials.url": "x", "pin": "1", "credentials.pin": "2"});
@@ -69,7 +69,7 @@ async fn what_is_not_editable_is_always_as_the_owner_has_it() {
 
 #[tokio::test]
 async fn secrets_are_opened_and_lose_their_prefix_here_only() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (bootstrap, service, boss) = serve_with(&server, json!({})).await;
     set(&boss, "pump", json!({"credentials.password": "geheim ü"})).await;
     set(&server.admin(), "pump", json!({"credentials.password": "of the owner"})).await;

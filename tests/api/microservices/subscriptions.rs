@@ -7,7 +7,7 @@ use crate::harness::MEDIA;
 
 #[tokio::test]
 async fn subscription_returns_application_and_tenant() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
@@ -39,7 +39,7 @@ async fn subscription_returns_application_and_tenant() {
 
 #[tokio::test]
 async fn application_may_be_named_by_its_self_link() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &external("web")).await;
 
     let link = format!("{}/application/applications/{id}", server.base());
@@ -50,7 +50,7 @@ async fn application_may_be_named_by_its_self_link() {
 
 #[tokio::test]
 async fn second_subscription_is_409() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
     subscribe(&server.admin(), "main", &id).await;
 
@@ -62,7 +62,7 @@ async fn second_subscription_is_409() {
 
 #[tokio::test]
 async fn subscriptions_are_listed_in_pages_by_id() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut ids = Vec::new();
     for n in 0..5 {
         ids.push(create_application(&admin, &external(&format!("a{n}"))).await);
@@ -89,7 +89,7 @@ async fn subscriptions_are_listed_in_pages_by_id() {
 
 #[tokio::test]
 async fn subscription_that_ended_is_404_and_can_be_made_again() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
     subscribe(&server.admin(), "main", &id).await;
 
@@ -107,7 +107,7 @@ async fn subscription_that_ended_is_404_and_can_be_made_again() {
 
 #[tokio::test]
 async fn tenants_of_others_are_404_and_unknown_applications_422() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &microservice("pump")).await;
 
@@ -126,7 +126,7 @@ async fn tenants_of_others_are_404_and_unknown_applications_422() {
 
 #[tokio::test]
 async fn subscription_makes_an_application_visible() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let id = create_application(&server.admin(), &external("web")).await;
     let path = format!("{APPLICATIONS}/{id}");

@@ -10,7 +10,7 @@ fn names(references: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn current_tenant_lists_its_subscriptions() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create_application(&admin, &external("link")).await;
     create_application(&admin, &external("unused")).await;
     subscribe(&admin, "main", &id).await;
@@ -26,7 +26,7 @@ async fn current_tenant_lists_its_subscriptions() {
 
 #[tokio::test]
 async fn tenant_lists_its_subscriptions_and_its_own_applications_of_the_market() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let foreign = create_application(&server.admin(), &external("foreign")).await;
     create_application(&boss, &microservice("offered")).await;
@@ -49,7 +49,7 @@ async fn tenant_lists_its_subscriptions_and_its_own_applications_of_the_market()
 
 #[tokio::test]
 async fn tenants_in_a_collection_list_no_applications() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let id = create_application(&server.admin(), &external("link")).await;
     subscribe(&server.admin(), "main", &id).await;
 
@@ -81,7 +81,7 @@ async fn tenant_with_thousands_of_applications_lists_2000_and_links_to_the_rest(
 
 #[tokio::test]
 async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let boss = create_reseller(&server, "t7").await;
     let mut body = microservice("pump");
     body["requiredRoles"] = json!(["ROLE_INVENTORY_READ"]);
@@ -106,7 +106,7 @@ async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
 
 #[tokio::test]
 async fn tenant_that_is_deleted_subscribes_to_nothing_any_more() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", json!({}), &["t7", "main"]).await;
 

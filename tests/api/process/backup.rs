@@ -177,7 +177,7 @@ async fn backups_that_do_not_fit_are_refused_before_anything_is_made() {
     for (file, expected) in [
         (newer.as_str(), "schema 10000"),
         (damaged.to_str().unwrap(), "damaged"),
-        ("text.zip", "no backup"),
+        ("text.zip", "not a backup"),
         ("absent.zip", "absent.zip cannot be restored"),
     ] {
         refuse(Program::command(directory.path(), &["restore", file]), expected);

@@ -118,7 +118,12 @@ fn data_of_another_user_is_reported_as_unreadable() {
         let template = Program::command(directory.path(), arguments);
         let mut command = Command::new(&program);
         command.args(arguments).current_dir(directory.path());
-        command.envs(template.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        for (name, value) in template.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
         if geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }

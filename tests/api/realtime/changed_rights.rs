@@ -63,7 +63,7 @@ async fn told(session: &Session) -> Vec<Value> {
 
 #[tokio::test]
 async fn change_of_a_group_leaves_sessions_and_queues_of_users_outside_it_alone() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let ann = server.user_with("ann", &["ROLE_ALARM_READ"]).await;
     server.user_with("joe", &[]).await;
     let (queued, polling) = (ann.listen("/alarms/*").await, ann.listen("/alarms/*").await);
@@ -88,7 +88,7 @@ async fn change_of_a_group_leaves_sessions_and_queues_of_users_outside_it_alone(
 
 #[tokio::test]
 async fn right_that_is_given_ends_nothing() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
@@ -110,7 +110,7 @@ async fn right_that_is_given_ends_nothing() {
 
 #[tokio::test]
 async fn role_that_is_taken_ends_the_session_that_rested_on_it_and_no_other_of_the_user() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
     let (alarms, events, fresh) =
         (joe.listen("/alarms/*").await, joe.listen("/events/*").await, joe.session().await);
@@ -132,7 +132,7 @@ async fn role_that_is_taken_ends_the_session_that_rested_on_it_and_no_other_of_t
 
 #[tokio::test]
 async fn role_that_is_held_twice_is_lost_when_it_is_taken_twice() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let group = group(&admin, "night shift").await;
     give(&admin, &group, "ROLE_ALARM_READ").await;
@@ -147,7 +147,7 @@ async fn role_that_is_held_twice_is_lost_when_it_is_taken_twice() {
 
 #[tokio::test]
 async fn subscription_by_a_device_permission_ends_with_it_and_one_by_ownership_stays() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     let (own, other) = (joe.create_device("own").await, admin.create_device("other").await);
     let path = format!("{USERS}/joe");
@@ -201,7 +201,7 @@ async fn members_of_a_large_group_lose_what_they_had_by_it_and_nobody_else_does(
 
 #[tokio::test]
 async fn subscription_under_way_while_its_role_is_taken_does_not_outlive_it() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let joe = server.user_with("joe", &[]).await;
     let path = format!("{USERS}/joe");
     for n in 0..30 {
@@ -251,7 +251,7 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
 
 #[tokio::test]
 async fn socket_stays_open_when_the_rights_of_its_user_change_and_has_them_at_once() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_EVENT_READ"]).await;
     let (mut socket, client) = Socket::listen(&joe, "/events/*").await;
     let path = format!("{USERS}/joe");
@@ -270,7 +270,7 @@ async fn socket_stays_open_when_the_rights_of_its_user_change_and_has_them_at_on
 
 #[tokio::test]
 async fn session_of_a_user_that_was_deleted_and_created_again_stays() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     for n in 0..25 {
         let joe = json!({"userName": "joe", "password": "secret-1", "enabled": true});
         admin.create(USERS, &joe).await;

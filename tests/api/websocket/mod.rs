@@ -50,7 +50,7 @@ async fn all_paths_are_upgraded() {
 
 #[tokio::test]
 async fn token_in_the_handshake_authenticates_a_socket_without_credentials() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let device = server.admin().create_device("pump").await;
     let basic = server.admin().authorization().unwrap();
     let bare = basic.replace("Basic ", "");

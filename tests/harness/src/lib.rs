@@ -13,6 +13,7 @@ pub mod bulk_updates;
 pub mod csv;
 pub mod issuer;
 pub mod modules;
+pub mod node;
 pub mod operations;
 pub mod service;
 pub mod tenants;

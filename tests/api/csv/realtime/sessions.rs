@@ -134,7 +134,7 @@ async fn session_ends_an_interval_after_its_last_row() {
 
 #[tokio::test]
 async fn stopping_server_advises_held_connects_when_to_reconnect() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (_, _, client) = listening(&server).await;
     let held = client.hold().await;
 

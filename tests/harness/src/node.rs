@@ -8,7 +8,7 @@ use std::time::SystemTime;
 const OLDEST_NODE: u32 = 18;
 
 /// Checks that Node is installed and new enough.
-pub(crate) fn find_node() -> Result<(), String> {
+pub fn find_node() -> Result<(), String> {
     let version = output_of("node", &["--version"])?;
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse().ok());
     match major {
@@ -18,7 +18,7 @@ pub(crate) fn find_node() -> Result<(), String> {
 }
 
 /// Returns the output of a program.
-pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
+pub fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
     let output = Command::new(program).args(arguments).output();
     match output {
         Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -28,7 +28,7 @@ pub(crate) fn output_of(program: &str, arguments: &[&str]) -> Result<String, Str
 }
 
 /// Installs the packages of a suite's lock file, unless they are installed already.
-pub(crate) fn install_packages(suite: &Path) -> Result<(), String> {
+pub fn install_packages(suite: &Path) -> Result<(), String> {
     let lock = modified(suite.join("package-lock.json"));
     // npm writes this file at the end of an installation.
     let installed = modified(suite.join("node_modules/.package-lock.json"));

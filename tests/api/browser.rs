@@ -4,12 +4,10 @@
 //! Where Node or Chromium is missing, these tests print that and pass, unless `PLATFORM_CLIENT_SUITE=required` is set,
 //! as in CI.
 
-mod node;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use platform_test_harness::other_programs_are_required;
+use crate::harness::{node, other_programs_are_required};
 
 /// The names of the program on different systems.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];

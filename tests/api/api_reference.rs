@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use platform_test_harness::{Program, other_programs_are_required, scratch};
+use crate::harness::{Program, other_programs_are_required, scratch};
 
 /// The file with exceptions from the default checks.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");
-const REQUIREMENTS: &str = include_str!("schemathesis/requirements.txt");
+const REQUIREMENTS: &str = include_str!("../schemathesis/requirements.txt");
 const PASSWORD: &str = "admin-secret";
 
 /// The checks of each response.

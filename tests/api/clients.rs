@@ -3,12 +3,10 @@
 //! The suite is a program for Node. Where Node or npm is missing, this test prints that and passes, unless
 //! `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
-mod node;
-
 use std::path::Path;
 use std::process::Command;
 
-use platform_test_harness::other_programs_are_required;
+use crate::harness::{node, other_programs_are_required};
 
 #[test]
 fn unmodified_clients_receive_everything_once() {
