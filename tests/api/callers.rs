@@ -78,7 +78,7 @@ async fn unknown_tenant_in_the_user_name_is_401() {
 
 #[tokio::test]
 async fn wrong_credentials_are_401() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for (user, password) in [
         ("admin", "wrong-secret"),
@@ -98,7 +98,7 @@ async fn wrong_credentials_are_401() {
 
 #[tokio::test]
 async fn unreadable_credentials_are_401() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for header in [
         "",
@@ -120,7 +120,7 @@ async fn unreadable_credentials_are_401() {
 
 #[tokio::test]
 async fn scheme_of_credentials_is_understood_in_any_case() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let authorization = server.admin().authorization().unwrap().replace("Basic", "basic");
 
     server
@@ -134,7 +134,7 @@ async fn scheme_of_credentials_is_understood_in_any_case() {
 
 #[tokio::test]
 async fn password_that_a_person_chose_is_verified() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let right = server.caller("management/admin", ADMIN_PASSWORD).get(OBJECTS).await;
     let wrong = server.caller("management/admin", "wrong-secret").get(OBJECTS).await;
@@ -165,7 +165,7 @@ async fn suspended_tenant_is_403() {
 
 #[tokio::test]
 async fn bootstrap_user_may_do_nothing_here() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
 
     let list = bootstrap.get("/alarm/alarms").await;

@@ -196,7 +196,7 @@ async fn operation_that_is_not_pending_has_no_causes() {
 
 #[tokio::test]
 async fn unknown_operation_and_one_of_another_tenant_are_404() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let agent = agent_of(&server.admin(), json!({})).await;
     let operation = restart_of(&server.admin(), &agent).await;
     let stranger = server.caller("management/admin", crate::harness::ADMIN_PASSWORD);

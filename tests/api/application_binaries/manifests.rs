@@ -65,7 +65,7 @@ async fn service_users_hold_what_a_new_manifest_requires_at_once() {
 
 #[tokio::test]
 async fn microservice_is_served_where_its_manifest_says_else_at_its_name() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let id = create(&admin, "MICROSERVICE", "pump").await;
 
     assert_eq!(upload(&admin, &id, &service_archive(r#"{"contextPath":"/pump-v2"}"#)).await.status, 204);

@@ -42,7 +42,7 @@ async fn clone_has_the_prefix_in_name_key_and_context_path_and_is_the_same_other
 
 #[tokio::test]
 async fn clone_of_a_clone_has_the_prefix_twice_and_a_second_clone_is_409() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &hosted("web")).await;
 
     let clone = clone_of(&admin, &original).await;
@@ -83,7 +83,7 @@ async fn clone_of_a_microservice_has_a_bootstrap_user_of_its_own() {
 
 #[tokio::test]
 async fn external_application_is_cloned_without_a_context_path() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let original = create(&admin, &external("link")).await;
 
     let clone = clone_of(&admin, &original).await.expect(201);

@@ -80,7 +80,7 @@ async fn other_media_types_are_415_and_406() {
 
 #[tokio::test]
 async fn application_is_private_when_nothing_else_is_said() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
 
@@ -89,7 +89,7 @@ async fn application_is_private_when_nothing_else_is_said() {
 
 #[tokio::test]
 async fn microservice_needs_neither_context_path_nor_address_and_is_served_at_its_name() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let service = server.admin().create(APPLICATIONS, &microservice("pump-1.0_a")).await;
 

@@ -127,7 +127,7 @@ async fn list_by_name_has_the_visible_ones_of_every_owner() {
 
 #[tokio::test]
 async fn name_of_any_letters_is_found() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     create(&admin, &with(hosted("x"), "name", json!("Pümpe & 7 \"α\""))).await;
 
     let path = "/application/applicationsByName/P%C3%BCmpe%20&%207%20%22%CE%B1%22";

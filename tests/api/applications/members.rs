@@ -47,7 +47,7 @@ async fn null_counts_as_absent() {
 
 #[tokio::test]
 async fn missing_members_are_listed_by_type() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for (body, members) in [
         (json!({}), "name,key,type"),
@@ -116,7 +116,7 @@ async fn wrong_values_are_422_and_named() {
 
 #[tokio::test]
 async fn longest_allowed_values_are_kept() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("a");
     for (member, value) in [
         ("name", "ä".repeat(128)),
@@ -138,7 +138,7 @@ async fn longest_allowed_values_are_kept() {
 
 #[tokio::test]
 async fn name_of_a_microservice_must_do_for_a_path() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for name in ["a b", "a/b", "..", ".", "ä", "a%", "a:b", &"x".repeat(129)] {
         let mut body = microservice("x");
@@ -151,7 +151,7 @@ async fn name_of_a_microservice_must_do_for_a_path() {
 
 #[tokio::test]
 async fn broken_bodies_are_4xx() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for (body, status) in [
         (r#"{"name":"a\u0000b"}"#.to_owned(), 422),

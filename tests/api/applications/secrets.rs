@@ -50,7 +50,7 @@ async fn resources_password_is_in_no_response() {
 
 #[tokio::test]
 async fn key_is_not_repeated_when_it_is_refused() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = hosted("web");
     body["key"] = json!("hush-hush ");
 

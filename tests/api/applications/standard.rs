@@ -91,7 +91,7 @@ async fn what_the_operator_deleted_or_renamed_stays_so_after_the_next_start() {
 
 #[tokio::test]
 async fn only_the_tenant_management_may_change_them() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let standard = standard_seen_by(&server.admin()).await;
     let path = format!("{APPLICATIONS}/{}", standard[0]["id"].as_str().unwrap());
 

@@ -112,7 +112,7 @@ async fn changed_application_is_returned_in_its_media_type_if_accepted() {
 
 #[tokio::test]
 async fn taken_names_keys_and_context_paths_are_409_and_change_nothing() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     create(&admin, &hosted("first")).await;
     let second = create(&admin, &hosted("second")).await;
     let before = admin.read(&second).await;

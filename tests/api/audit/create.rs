@@ -173,7 +173,7 @@ async fn server_members_and_changes_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn post_without_accept_returns_no_body() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let answer = RawConnection::without_accept(&admin, "POST", RECORDS, &record_of("Door", "1")).await;
 

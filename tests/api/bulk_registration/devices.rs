@@ -7,7 +7,7 @@ use crate::harness::{TestServer, redacted, without};
 
 #[tokio::test]
 async fn row_makes_user_managed_object_and_external_id() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let file = format!("ID;CREDENTIALS;TYPE;NAME;ICCID;SHELL\na1;{SECRET};pump;Pump 1;8949;1\n");
     let result = register(&admin, file).await;
@@ -98,7 +98,7 @@ async fn type_of_the_external_id_may_be_given_for_each_row() {
 
 #[tokio::test]
 async fn object_is_not_an_agent_unless_a_column_makes_it_one() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file =
         format!("ID;CREDENTIALS;TYPE;NAME;com_platform_model_Agent\na1;{SECRET};t;n;yes\na2;{SECRET};t;n;\n");
@@ -110,7 +110,7 @@ async fn object_is_not_an_agent_unless_a_column_makes_it_one() {
 
 #[tokio::test]
 async fn result_is_given_with_and_without_accept_and_without_location() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let request = |id: &str| {
         let request = admin.request("POST", REGISTRATIONS).header("Content-Type", super::CONTENT_TYPE);
         request.body(form(format!("ID;CREDENTIALS\n{id};{SECRET}\n")))
@@ -132,7 +132,7 @@ async fn result_is_given_with_and_without_accept_and_without_location() {
 
 #[tokio::test]
 async fn caller_without_the_role_is_403_and_nothing_is_read() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ", "ROLE_INVENTORY_ADMIN"]).await;
     let registrar = server.user_with("registrar", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
     let file = format!("ID;CREDENTIALS;TYPE;NAME\na1;{SECRET};pump;Pump 1\n");

@@ -127,7 +127,7 @@ async fn body_with_the_header_x_id_is_not_a_message() {
 
 #[tokio::test]
 async fn arguments_are_one_id() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for (row, answer) in [
         ("61", "45,1,Wrong number of arguments\n"),

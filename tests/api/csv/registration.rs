@@ -11,7 +11,7 @@ const GET: &str = "10,100,GET,/inventory/managedObjects?pageSize=1\n";
 
 #[tokio::test]
 async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let object = register(
         &admin,
@@ -56,7 +56,7 @@ async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
 
 #[tokio::test]
 async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let object = register(&admin, "pumps", &format!("{GET}11,200,$.managedObjects,,name\n")).await;
     let other = admin.create_device("no set").await;
 
@@ -73,7 +73,7 @@ async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
 
 #[tokio::test]
 async fn name_of_one_set_goes_before_the_id_of_another() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let first = register(&admin, "pumps", GET).await;
     // An X-Id that is an id was taken already, so it can only become one by its external id.
     let second = register(&admin, "valves", GET).await;
@@ -143,7 +143,7 @@ async fn registering_needs_the_rights_of_its_calls_and_using_needs_those_of_the_
 
 #[tokio::test]
 async fn registration_is_stored_whatever_the_processing_mode() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (mode, x_id) in [("TRANSIENT", "a"), ("QUIESCENT", "b"), ("CEP", "c")] {
         let answer = request(&admin, GET)

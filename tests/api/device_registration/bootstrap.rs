@@ -47,7 +47,7 @@ async fn bootstrap_user_may_neither_see_nor_accept_requests() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     assert_eq!(server.admin().post(CREDENTIALS, &json!({})).await.status, 403);
     assert_eq!(bootstrap(&server).post(CREDENTIALS, &json!({})).await.status, 422);
@@ -55,7 +55,7 @@ async fn role_comes_before_the_body() {
 
 #[tokio::test]
 async fn credentials_can_only_be_posted() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for method in ["GET", "PUT", "DELETE"] {
         let answer = server.admin().request(method, CREDENTIALS).send().await;

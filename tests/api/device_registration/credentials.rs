@@ -67,7 +67,7 @@ async fn password_of_a_device_is_hashed_under_the_servers_key() {
 
 #[tokio::test]
 async fn poll_without_a_request_is_404_with_the_text_that_devices_know() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let answer = poll(&server, "sn-9").await.expect_error(404, "devicecontrol/Not Found");
 

@@ -26,7 +26,7 @@ async fn members(server: &TestServer, group: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn request_shows_its_group() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let group = create_group(&server).await;
     let number: i64 = group.parse().unwrap();
 

@@ -107,7 +107,7 @@ async fn ids_are_compared_exactly() {
 
 #[tokio::test]
 async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for id in [
         "x".repeat(1001),
@@ -135,7 +135,7 @@ async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
 
 #[tokio::test]
 async fn refusal_of_a_colon_says_why() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let answer = server.admin().post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect(422);
 
@@ -148,7 +148,7 @@ async fn refusal_of_a_colon_says_why() {
 
 #[tokio::test]
 async fn other_ids_on_the_way_to_one_are_refused_without_harm() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for body in ["", "[]", "null", "{", r#"{"id":"a\u0000"}"#, r#"{"id":["a"]}"#, r#"{"id":1e999}"#] {
         let request = super::bootstrap(&server).request("POST", super::CREDENTIALS);

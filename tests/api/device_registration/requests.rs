@@ -86,7 +86,7 @@ async fn compatible_server_returns_204_for_a_deletion() {
 
 #[tokio::test]
 async fn unknown_request_is_404() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for answer in [
         admin.get(&request_of("sn-9")).await,
@@ -119,7 +119,7 @@ async fn list_shows_requests_in_the_order_they_were_made() {
 
 #[tokio::test]
 async fn pages_follow_each_other_while_requests_come_and_go() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     for n in 1..=7 {
         register(&server, &n.to_string()).await;
     }

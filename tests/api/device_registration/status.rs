@@ -67,7 +67,7 @@ async fn put_returns_the_request() {
 
 #[tokio::test]
 async fn status_never_goes_back_and_may_stay_as_it_is() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     for (from, to, expected) in [
         (WAITING, WAITING, 200),
         (WAITING, ACCEPTED, 200),

@@ -80,7 +80,7 @@ async fn application_has_its_own_origin_under_the_domain_of_its_tenant_and_nowhe
 
 #[tokio::test]
 async fn other_responses_carry_no_policy() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for path in ["/tenant/currentTenant", "/appsx", "/health/live"] {
         assert_eq!(policy(&server.admin().get(path).await), "", "{path}");

@@ -22,7 +22,7 @@ async fn bootstrap_user_is_shown_to_its_owner_at_any_time() {
 
 #[tokio::test]
 async fn other_applications_have_no_bootstrap_user() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut hosted = microservice("web");
     hosted["type"] = json!("HOSTED");
     hosted["contextPath"] = json!("web");

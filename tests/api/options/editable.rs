@@ -27,7 +27,7 @@ async fn option_that_is_not_editable_is_403_to_write_and_200_to_read() {
 
 #[tokio::test]
 async fn editable_again_may_be_written_again() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let admin = management(&server);
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
@@ -59,7 +59,7 @@ async fn management_says_so_of_the_options_of_other_tenants() {
 
 #[tokio::test]
 async fn only_management_says_what_is_editable() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::start().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
     assert_eq!(admin.put(EDITABLE, &json!({"editable": "false"})).await.status, 403);

@@ -158,7 +158,7 @@ async fn management_reads_all_and_others_what_they_manage() {
 
 #[tokio::test]
 async fn roles_decide_who_reads() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let reader = server.user_with("reader", &["ROLE_TENANT_STATISTICS_READ"]).await;
     let manager = server.user_with("manager", &["ROLE_TENANT_MANAGEMENT_READ"]).await;
 

@@ -66,7 +66,7 @@ async fn what_was_read_can_be_sent_back_and_ends_no_session() {
 
 #[tokio::test]
 async fn id_is_fixed_and_a_later_name_of_the_first_user_has_no_effect() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     create_tenant(&server, "t7").await;
 
     let renamed = management(&server).put(T7, &json!({"id": "t8"})).await;
@@ -120,7 +120,7 @@ async fn new_password_of_the_first_user_counts_at_once() {
 
 #[tokio::test]
 async fn password_for_a_first_user_that_is_gone_is_422() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let answer = management(&server).put("/tenant/tenants/main", &json!({"adminPass": "new-secret"})).await;
 

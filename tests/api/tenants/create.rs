@@ -152,7 +152,7 @@ async fn taken_id_or_domain_is_409_and_leaves_nothing() {
 
 #[tokio::test]
 async fn missing_members_are_listed() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let answer = management(&server).post(TENANTS, &json!({})).await;
 
@@ -216,7 +216,7 @@ async fn wrong_values_are_422_and_named() {
 
 #[tokio::test]
 async fn longest_allowed_values_are_kept() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let mut body = tenant_of(&"t".repeat(32));
     for (member, value) in [
         ("domain", format!("plant_7-b.{}", "x".repeat(246))),
@@ -237,7 +237,7 @@ async fn longest_allowed_values_are_kept() {
 
 #[tokio::test]
 async fn nul_and_broken_bodies_are_4xx() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let management = management(&server);
 
     for (body, status) in [

@@ -30,7 +30,7 @@ async fn current_tenant_is_that_of_the_caller() {
 
 #[tokio::test]
 async fn management_has_no_parent_and_may_create_tenants() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let tenant = management(&server).read(CURRENT).await;
 
@@ -53,7 +53,7 @@ async fn every_user_may_read_the_current_tenant_also_the_bootstrap_user() {
 
 #[tokio::test]
 async fn bootstrap_user_gets_no_session() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     bootstrap.read(CURRENT).await;
 
@@ -68,7 +68,7 @@ async fn bootstrap_user_gets_no_session() {
 
 #[tokio::test]
 async fn strangers_are_401() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     assert_eq!(server.stranger().get(CURRENT).await.status, 401);
     assert_eq!(server.caller("admin", "wrong-secret").get(CURRENT).await.status, 401);
@@ -76,7 +76,7 @@ async fn strangers_are_401() {
 
 #[tokio::test]
 async fn login_options_are_open_and_list_basic_only() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let answer = server.stranger().get("/tenant/loginOptions").await;
 
@@ -92,7 +92,7 @@ async fn login_options_are_open_and_list_basic_only() {
 
 #[tokio::test]
 async fn other_methods_of_login_options_need_credentials() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     for method in ["POST", "PUT", "DELETE"] {
         let strange = server.stranger().request(method, "/tenant/loginOptions").send().await;

@@ -25,7 +25,7 @@ async fn tenants_of_others_look_absent() {
 
 #[tokio::test]
 async fn objects_and_alarms_of_others_look_absent() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let (one, other) = (create_tenant(&server, "one").await, create_tenant(&server, "other").await);
     let device = other.create_device("pump").await;
     let alarm = other.raise_alarm(&device, "hot").await;

@@ -71,7 +71,7 @@ async fn suspension_is_felt_at_other_servers() {
 
 #[tokio::test]
 async fn management_cannot_be_suspended() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let path = "/tenant/tenants/management";
     let answer = management(&server).put(path, &json!({"status": "SUSPENDED"})).await;

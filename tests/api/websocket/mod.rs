@@ -81,7 +81,7 @@ async fn token_names_its_own_tenant() {
 
 #[tokio::test]
 async fn handshake_without_credentials_is_denied() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let wrong = server.caller("admin", "wrong-secret").authorization().unwrap();
 
     for more in
@@ -119,7 +119,7 @@ async fn socket_without_credentials_continues_with_a_session_by_its_client_id() 
 
 #[tokio::test]
 async fn session_is_not_resumed_by_its_client_id_when_its_user_is_disabled() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
@@ -160,7 +160,7 @@ async fn socket_of_one_user_gets_402_for_the_session_of_another() {
 
 #[tokio::test]
 async fn upgrade_with_wrong_credentials_is_401() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
 
     let refused = Socket::try_open(&server.caller("admin", "wrong-secret"), REALTIME).await;
 

@@ -19,7 +19,7 @@ async fn raise(caller: &Caller, device: &str, kind: &str, members: Value) {
 
 #[tokio::test]
 async fn further_sets_come_after_those_of_the_header_each_with_its_lines() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
     register(&admin, "main", "11,200,,$.main,$.type").await;
     register(&admin, "a,b", "11,300,,$.ab,$.severity\n11,301,,$.ab,$.ab").await;
     register(&admin, "last", "11,400,,$.last,$.text").await;
