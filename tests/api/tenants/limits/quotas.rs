@@ -252,7 +252,7 @@ async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     let device = boss.create_device("pump").await;
-    set(&server, "t7", json!({"moduleMillisPerSecond": 5})).await;
+    set(&server, "t7", json!({"moduleMillisPerSecond": 1})).await;
     let sum: Vec<String> = (1..=50).map(|n| format!("getNumber(m, 'env.t.value') * {n}")).collect();
     let heavy = format!(
         "module heavy;\ninsert into CreateEvent\nselect 'heavy' as type, cast({}, string) as text, \
