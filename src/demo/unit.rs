@@ -11,7 +11,7 @@ use super::world::World;
 /// The mean seconds between two faults of the whole fleet, and the bounds of the mean for one unit.
 const TROUBLE_EVERY: f64 = 14.0;
 const BOUNDS: (f64, f64) = (600.0, 6000.0);
-/// Of this many units, one begins with a fault, so that a new demo has alarms from the start.
+/// The number of units among which one begins with a fault, so that a new demo has alarms from the start.
 const TROUBLED_AT_FIRST: usize = 19;
 /// The seconds between two repetitions of an alarm.
 const REPEAT: f64 = 25.0;

@@ -44,8 +44,8 @@ impl Database {
     /// `Database`.
     pub async fn subscribe(&self, tenant: &TenantId) -> Result<TenantSubscription> {
         let state = self.publications.tenants.get(tenant);
-        // The use is counted before `hears` is read, because `end_use` clears `hears` before it reads the uses: one
-        // of the two sees the other.
+        // The use is counted before `is_subscribed` is read, because `end_use` clears `is_subscribed` before it reads
+        // the uses: one of the two sees the other.
         let subscription = TenantSubscription::begin(state.clone());
         if state.receives_all() || self.publications.server().is_none() {
             return Ok(subscription);
@@ -154,8 +154,8 @@ impl Publications {
 }
 
 /// The state of one listening connection. It sends one statement at a time: a transaction of several statements would
-/// also contain the `LISTEN` of a concurrent call of [`Database::hear`], which takes effect only when its transaction
-/// commits.
+/// also contain the `LISTEN` of a concurrent call of [`Database::subscribe`], which takes effect only when its
+/// transaction commits.
 pub(crate) struct Listening {
     client: Arc<Client>,
     /// Whether this server has been registered since this connection began.

@@ -23,7 +23,7 @@ pub(super) struct SharedTenant {
     is_shared: AtomicBool,
     /// Whether this server receives everything that others publish.
     pub(super) is_subscribed: AtomicBool,
-    /// Whether the row of this server may be gone although `hears` is set, because the tenant was suspended or
+    /// Whether the row of this server may be gone although `is_subscribed` is set, because the tenant was suspended or
     /// deleted.
     pub(super) is_stale: AtomicBool,
     /// Whether this server has a row, or may have one.
