@@ -89,6 +89,19 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
   });
 }
 
+/**
+ * Builds a path: path`/user/${tenant}/users/${name}`. Each value stays one segment of the path, whatever it contains.
+ * `.` and `..` cannot be a segment, because browsers resolve them even when they are percent-encoded.
+ */
+export function path(parts: TemplateStringsArray, ...values: (string | number | undefined)[]): string {
+  const segment = (value: string | number | undefined) => {
+    const text = String(value ?? "");
+    if (text === "" || text === "." || text === "..") throw new ApiError(0, `"${text}" cannot be part of an address.`);
+    return encodeURIComponent(text);
+  };
+  return parts.slice(1).reduce((built, part, n) => built + segment(values[n]) + part, parts[0]);
+}
+
 /** Builds a path with parameters. Parameters without a value are left out. */
 export function withQuery(path: string, params: Record<string, string | number | boolean | undefined>): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");

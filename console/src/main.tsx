@@ -10,11 +10,13 @@ import { LogIn } from "./pages/login";
 import { kept, keep, session } from "./session";
 import { Shell } from "./shell";
 import { Toasts } from "./ui/kit";
+import { Questions } from "./ui/question";
 
 function App() {
   return (
     <>
       {session.value ? <Shell /> : <LogIn />}
+      <Questions />
       <Toasts />
     </>
   );

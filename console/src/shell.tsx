@@ -19,6 +19,7 @@ import { Users } from "./pages/users";
 import { link, route } from "./router";
 import { can, canSee, logOut, session } from "./session";
 import { timeOfDay } from "./time";
+import { Boundary } from "./ui/boundary";
 import { Icon, type IconName } from "./ui/kit";
 
 interface Entry {
@@ -95,7 +96,7 @@ export function Shell() {
       </nav>
       <main id="main">
         <Gap />
-        <div class="page" key={entry.word}>{entry.page()}</div>
+        <div class="page" key={entry.word}><Boundary address={route.value.words.join("/")}>{entry.page()}</Boundary></div>
       </main>
     </div>
   );

@@ -59,9 +59,10 @@ impl Order {
         Some(Self { id: Some(id), device: operation["deviceId"].as_str().map(Into::into), task })
     }
 
-    /// Parses a row; returns `None` if the row is not an operation.
+    /// Parses a row; returns `None` if the row is not an operation. A held poll may begin with spaces, which the
+    /// server sends while nothing happens (B-21).
     pub(super) fn of_row(row: &str) -> Option<Self> {
-        let mut values = row.splitn(3, ',');
+        let mut values = row.trim_start_matches(' ').splitn(3, ',');
         let (kind, _serial) = (values.next()?, values.next()?);
         let rest = values.next().unwrap_or_default();
         let rest = rest.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(rest);
@@ -135,6 +136,7 @@ mod tests {
         assert_eq!(task(json!({"id": "1", "plat_Relay": {}})), Task::Unknown);
         let row = |row| Order::of_row(row).map(|order| order.task);
         assert_eq!(row("510,sn-1"), Some(Task::Restart));
+        assert_eq!(row("   510,sn-1"), Some(Task::Restart), "after three keep-alive spaces");
         assert_eq!(row("511,sn-1,\"a,b=\"\"1\"\"\""), Some(Task::Configuration("a,b=\"1\"".into())));
         assert_eq!(row("515,sn-1,os,2,http://x"), Some(firmware));
         assert_eq!((row("86,1,2,retry"), row("40,/meta/connect,402::Unknown client")), (None, None));

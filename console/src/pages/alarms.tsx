@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { Message } from "cometd";
-import { call, get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { apply, asError, useLoad } from "../load";
 import { link, route, setParams } from "../router";
 import { can } from "../session";
@@ -16,7 +16,14 @@ const PAGE_SIZE = 500;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 
 /** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
-export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", `/alarm/alarms/${alarm.id}`, { body: { status } });
+export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
+
+/** Changes the status of an alarm, and offers to undo that. */
+async function change(alarm: Alarm, status: Alarm["status"]): Promise<void> {
+  const before = alarm.status;
+  await setStatus(alarm, status);
+  tell(`“${alarm.text}” is ${status.toLowerCase()}.`, false, () => setStatus(alarm, before));
+}
 
 export const byTime = (a: Alarm, b: Alarm) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
 
@@ -65,8 +72,6 @@ export function Alarms() {
     if (!next.delete(alarm.id)) next.add(alarm.id);
     selected.value = next;
   };
-  const all = (to: Alarm["status"], from: string) =>
-    call("PUT", withQuery("/alarm/alarms", { status: from, severity }), { body: { status: to } });
   const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type;
   return (
     <Page
@@ -75,8 +80,8 @@ export function Alarms() {
       actions={
         offersAll && (
           <>
-            <Action run={() => all("ACKNOWLEDGED", "ACTIVE")} confirm="Acknowledge all of them?" done="All active alarms of this view are acknowledged.">Acknowledge all</Action>
-            <Action run={() => all("CLEARED", OPEN)} confirm="Clear all of them?" done="All open alarms of this view are cleared.">Clear all</Action>
+            <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />
+            <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />
           </>
         )
       }
@@ -117,6 +122,23 @@ export function Alarms() {
       </div>
     </Page>
   );
+}
+
+/**
+ * The button that changes the status of all alarms of the view. It is offered only where the view shows alarms with one
+ * of the statuses `from`, and changes only alarms that the view shows.
+ */
+function AllOf({ shown, severity, from, to, verb }: { shown: string; severity: string; from: Alarm["status"][]; to: Alarm["status"]; verb: string }) {
+  const affected = shown === "ALL" ? from : from.filter((one) => shown.split(",").includes(one));
+  if (affected.length === 0) return null;
+  const filter = { status: affected.join(","), severity };
+  const question = async () => {
+    const number = Number(await get<string>(withQuery("/alarm/alarms/count", filter), { accept: "text/plain" }));
+    const what = `${number.toLocaleString()} ${severity.toLowerCase()} ${number === 1 ? "alarm" : "alarms"}`.replaceAll("  ", " ");
+    return { title: `${verb} ${what}?`, text: `They are ${affected.join(" or ").toLowerCase()} now. This concerns all devices of the tenant, also alarms that the list has not loaded.`, button: `${verb} ${what}`, typed: "all" };
+  };
+  const change = () => call("PUT", withQuery("/alarm/alarms", filter), { body: { status: to } });
+  return <Action run={change} confirm={question} done={`All ${affected.join(" and ").toLowerCase()} alarms of this view are ${to.toLowerCase()}.`}>{verb} all</Action>;
 }
 
 /** The number of concurrent requests. */
@@ -165,8 +187,8 @@ export function AlarmActions({ of: alarm }: { of: Alarm }) {
   if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
   return (
     <span class="row-actions">
-      {alarm.status === "ACTIVE" && <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => setStatus(alarm, "ACKNOWLEDGED")}>Ack</Action>}
-      <Action class="small" label={`Clear ${alarm.text}`} run={() => setStatus(alarm, "CLEARED")}>Clear</Action>
+      {alarm.status === "ACTIVE" && <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => change(alarm, "ACKNOWLEDGED")}>Ack</Action>}
+      <Action class="small" label={`Clear ${alarm.text}`} run={() => change(alarm, "CLEARED")}>Clear</Action>
     </span>
   );
 }

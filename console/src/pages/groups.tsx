@@ -1,7 +1,7 @@
 // Groups of users with the roles that they grant.
 
 import { useSignal } from "@preact/signals";
-import { call, get } from "../api";
+import { call, get, path } from "../api";
 import { useLoad } from "../load";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
 
@@ -28,7 +28,7 @@ export function Groups({ base, groups, mayChange, onChanged }: { base: string; g
         {groups.map((group) => (
           <li key={group.id}>
             <span class="grow"><b>{group.name}</b> <span class="faint">{group.description}</span></span>
-            <span class="faint nowrap">{rolesOf(group).length} roles</span>
+            <RoleCount address={base + path`/groups/${group.id}`} of={group} />
             <button type="button" class="small" aria-label={`Roles of ${group.name}`} onClick={() => (open.value = group)}>Roles</button>
           </li>
         ))}
@@ -56,26 +56,37 @@ function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => v
   );
 }
 
+/** The number of roles of a group. A collection of groups does not contain their roles, so the group itself is read. */
+function RoleCount({ address, of: group }: { address: string; of: Group }) {
+  const whole = useLoad(() => get<Group>(address), [address, group]);
+  const found = whole.data.value;
+  return <span class="faint nowrap">{found ? `${rolesOf(found).length} roles` : ""}</span>;
+}
+
 function Roles({ base, group, mayChange, onClose, onChanged }: { base: string; group: Group; mayChange: boolean; onClose: () => void; onChanged: () => void }) {
-  const all = useLoad(() => get<{ roles: Role[] }>("/user/roles?pageSize=2000").then((page) => page.roles), []);
-  const held = new Set(rolesOf(group));
-  const path = `${base}/groups/${group.id}`;
+  const address = base + path`/groups/${group.id}`;
+  const loaded = useLoad(async () => {
+    const [whole, all] = await Promise.all([get<Group>(address), get<{ roles: Role[] }>("/user/roles?pageSize=2000")]);
+    return { held: new Set(rolesOf(whole)), roles: all.roles };
+  }, [address]);
   const send = async (form: FormData) => {
+    const { held, roles } = loaded.data.value!;
     const wanted = new Set(form.getAll("role").map(String));
-    for (const role of all.data.value ?? []) {
-      if (wanted.has(role.name) && !held.has(role.name)) await call("POST", `${path}/roles`, { body: { role: { self: role.self } } });
-      if (!wanted.has(role.name) && held.has(role.name)) await call("DELETE", `${path}/roles/${encodeURIComponent(role.name)}`);
+    for (const role of roles) {
+      if (wanted.has(role.name) && !held.has(role.name)) await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
+      if (!wanted.has(role.name) && held.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
     }
     tell(`The roles of ${group.name} are in force.`);
     onChanged();
     onClose();
   };
-  const remove = () => call("DELETE", path).then(() => (onChanged(), onClose()));
+  const remove = () => call("DELETE", address).then(() => (onChanged(), onClose()));
+  const question = { title: `Delete the group ${group.name}?`, text: "Its members lose the rights that only this group gives.", button: "Delete group" };
   return (
     <Dialog title={`Roles of ${group.name}`} onClose={onClose}>
-      <States of={all}>
-        {(roles) => (
-          <Form send={send} action="Save" disabled={!mayChange} beside={mayChange && <Action run={remove} confirm="Delete the group?">Delete</Action>}>
+      <States of={loaded}>
+        {({ held, roles }) => (
+          <Form send={send} action="Save" disabled={!mayChange} beside={mayChange && <Action run={remove} confirm={question}>Delete</Action>}>
             <div class="checks" role="group" aria-label="Roles">
               {roles.map((role) => <label key={role.name} class="check" title={role.name}><input type="checkbox" name="role" value={role.name} defaultChecked={held.has(role.name)} disabled={!mayChange} /> {words(role.name)}</label>)}
             </div>

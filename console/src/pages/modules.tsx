@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { call, get } from "../api";
+import { call, get, path } from "../api";
 import { subscribe } from "../live";
 import { asError, useLoad } from "../load";
 import { link, open, route } from "../router";
@@ -79,7 +79,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const warnings = useSignal<string[]>(module?.warnings ?? []);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
-  const loaded = useLoad(() => (module ? get<string>(`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
+  const loaded = useLoad(() => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
   useEffect(() => {
     if (loaded.data.value !== undefined) text.value = loaded.data.value;
   }, [loaded.data.value]);
@@ -88,7 +88,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const deploy = async () => {
     const options = { body: text.value, type: "text/plain" };
     try {
-      const deployed = await (module ? call<Module>("PUT", `/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
+      const deployed = await (module ? call<Module>("PUT", path`/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
       [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
       tell(`The module ${deployed.name} runs.`);
       onChanged();
@@ -104,9 +104,9 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
       }
     }
   };
-  const setStatus = (status: string) => call("PUT", `/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
+  const setStatus = (status: string) => call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
   const remove = () =>
-    call("DELETE", `/cep/modules/${module!.id}`).then(() => {
+    call("DELETE", path`/cep/modules/${module!.id}`).then(() => {
       onChanged();
       open(link(["modules"]));
     });
@@ -147,7 +147,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
               <Action class="primary" run={deploy}>{module ? "Replace" : "Deploy"}</Action>
               {module && (module.status === "DEPLOYED" ? <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">Undeploy</Action> : <Action run={() => setStatus("DEPLOYED")} done="It runs.">Deploy</Action>)}
             </span>
-            {module && <Action run={remove} confirm="Delete it?" done="The module was deleted.">Delete</Action>}
+            {module && <Action run={remove} confirm={{ title: `Delete the module ${module.name}?`, text: "It stops at once, and its text is deleted.", button: "Delete module" }} done="The module was deleted.">Delete</Action>}
           </div>
         )}
       </Card>

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { asError, apply, useLoad } from "../load";
 import { link, route, setParams } from "../router";
 import { can } from "../session";
@@ -116,7 +116,7 @@ export function Why({ of: operation }: { of: Operation }) {
     if (!isPending) return;
     const ask = () => {
       if (document.hidden) return;
-      get<Diagnosis>(`/devicecontrol/operations/${operation.id}/diagnosis`)
+      get<Diagnosis>(path`/devicecontrol/operations/${operation.id}/diagnosis`)
         .then((found) => ([diagnosis.value, error.value] = [found, ""]))
         .catch((failed) => (error.value = asError(failed).message));
     };

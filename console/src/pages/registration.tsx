@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get, upload } from "../api";
+import { call, get, path, upload } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
@@ -22,7 +22,7 @@ export function Registration() {
     const timer = setInterval(() => document.hidden || requests.reload(), ASK_EVERY);
     return () => clearInterval(timer);
   }, []);
-  const path = (one: Request) => `/devicecontrol/newDeviceRequests/${encodeURIComponent(one.id)}`;
+  const addressOf = (one: Request) => path`/devicecontrol/newDeviceRequests/${one.id}`;
   return (
     <Page title="Registration">
       <div class="two">
@@ -40,8 +40,8 @@ export function Registration() {
                   <span class="faint">{EXPLAINED[one.status]}</span>
                   <StatusMark of={one.status} />
                   <span class="row-actions">
-                    {one.status !== "ACCEPTED" && <Action class="small" label={`Accept ${one.id}`} run={() => call("PUT", path(one), { body: { status: "ACCEPTED" } }).then(requests.reload)} done={`${one.id} is accepted. It gets its password when it asks next.`}>Accept</Action>}
-                    {can("ROLE_DEVICE_CONTROL_ADMIN") && <Action class="small" label={`Remove ${one.id}`} confirm="Remove?" run={() => call("DELETE", path(one)).then(requests.reload)}>Remove</Action>}
+                    {one.status !== "ACCEPTED" && <Action class="small" label={`Accept ${one.id}`} run={() => call("PUT", addressOf(one), { body: { status: "ACCEPTED" } }).then(requests.reload)} done={`${one.id} is accepted. It gets its password when it asks next.`}>Accept</Action>}
+                    {can("ROLE_DEVICE_CONTROL_ADMIN") && <Action class="small" label={`Remove ${one.id}`} confirm={{ title: `Remove the request of ${one.id}?`, text: "The device can ask again.", button: "Remove request" }} run={() => call("DELETE", addressOf(one)).then(requests.reload)}>Remove</Action>}
                   </span>
                 </li>
               ))}

@@ -1,7 +1,7 @@
 // The rules that delete old data, with a preview of the data that a rule would delete now.
 
 import { useSignal } from "@preact/signals";
-import { call, get } from "../api";
+import { call, get, path } from "../api";
 import { asError, useLoad } from "../load";
 import { can } from "../session";
 import { Time } from "../time";
@@ -61,7 +61,7 @@ export function Retention() {
 function OneRule({ of: rule, mayChange, onChanged }: { of: Rule; mayChange: boolean; onChanged: () => void }) {
   const preview = useSignal("");
   const show = async () => {
-    const found = await get<Preview>(`/retention/retentions/${rule.id}/preview`);
+    const found = await get<Preview>(path`/retention/retentions/${rule.id}/preview`);
     preview.value = `Now it would delete ${counts(found.matching)}.`;
   };
   return (
@@ -69,7 +69,7 @@ function OneRule({ of: rule, mayChange, onChanged }: { of: Rule; mayChange: bool
       <span class="grow">{described(rule)} <span class="faint">older than</span> {rule.maximumAge} days {preview.value && <span class="faint" role="status">{preview.value}</span>}</span>
       <span class="row-actions">
         <Action class="small" label={`Preview the rule for ${described(rule)}`} run={show}>Preview</Action>
-        {mayChange && <Action class="small" label={`Delete the rule for ${described(rule)}`} confirm="Delete the rule?" run={() => call("DELETE", `/retention/retentions/${rule.id}`).then(onChanged)}>Delete</Action>}
+        {mayChange && <Action class="small" label={`Delete the rule for ${described(rule)}`} confirm={{ title: `Delete the rule for ${described(rule)}?`, text: "Data that it would have deleted stays.", button: "Delete rule" }} run={() => call("DELETE", path`/retention/retentions/${rule.id}`).then(onChanged)}>Delete</Action>}
       </span>
     </li>
   );

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
@@ -77,7 +77,7 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
 }
 
 function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: boolean; onChanged: () => void }) {
-  const path = `/devicecontrol/bulkoperations/${one.id}`;
+  const address = path`/devicecontrol/bulkoperations/${one.id}`;
   const isPlanned = one.status === "ACTIVE" && Date.parse(one.startDate) > Date.now();
   const retry = () => call("POST", "/devicecontrol/bulkoperations", { body: { failedParentId: one.id, startDate: new Date().toISOString(), creationRamp: one.creationRamp, operationPrototype: one.operationPrototype } }).then(onChanged);
   return (
@@ -90,8 +90,8 @@ function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: bool
       <StatusMark of={isPlanned ? "PLANNED" : stateOf(one)} />
       {can("ROLE_BULK_OPERATION_ADMIN") && (
         <span class="row-actions">
-          {isPlanned && <Action class="small" run={() => call("PUT", path, { body: { startDate: new Date().toISOString() } }).then(onChanged)} done="The roll-out has started.">Start now</Action>}
-          {one.status === "ACTIVE" && <Action class="small" label={`Stop ${titleOf(one.operationPrototype)}`} run={() => call("DELETE", path).then(onChanged)} confirm="Stop it?" done="No more devices get the operation. Those that have it keep it.">Stop</Action>}
+          {isPlanned && <Action class="small" run={() => call("PUT", address, { body: { startDate: new Date().toISOString() } }).then(onChanged)} done="The roll-out has started.">Start now</Action>}
+          {one.status === "ACTIVE" && <Action class="small" label={`Stop ${titleOf(one.operationPrototype)}`} run={() => call("DELETE", address).then(onChanged)} confirm={{ title: `Stop ${titleOf(one.operationPrototype)}?`, text: `${one.progress.pending ?? 0} devices have not received it yet.`, button: "Stop roll-out" }} done="No more devices get the operation. Those that have it keep it.">Stop</Action>}
           {one.progress.failed > 0 && <Action class="small" run={retry} done="It runs again for the devices that failed.">Retry failed</Action>}
         </span>
       )}

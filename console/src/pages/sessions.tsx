@@ -1,7 +1,7 @@
 // The sessions of clients that receive notifications: their users, their connections, their queues.
 
 import { useEffect } from "preact/hooks";
-import { call, get } from "../api";
+import { call, get, path } from "../api";
 import { useLoad } from "../load";
 import { can } from "../session";
 import { Time } from "../time";
@@ -44,7 +44,7 @@ export function Sessions() {
     { title: "Waiting", width: "4.5rem", wide: true, cell: (one) => one.queuedNotificationCount.toLocaleString() },
     { title: "Last delivery", width: "7rem", wide: true, cell: (one) => <span class="faint"><Time at={one.lastDeliveryTime} as="ago" /></span> },
     { title: "From", width: "minmax(0, 1fr)", wide: true, cell: (one) => <span class="clip faint" title={`since ${one.creationTime}, at ${one.server}`}>{one.address}</span> },
-    ...(can("ROLE_USER_MANAGEMENT_ADMIN") ? [{ title: "Actions", width: "6rem", cell: (one: ClientSession) => <Action class="small" label={`End the session of ${one.user}`} confirm="End it?" run={() => call("DELETE", `/tenant/sessions/${one.id}`).then(sessions.reload)}>End</Action> }] : []),
+    ...(can("ROLE_USER_MANAGEMENT_ADMIN") ? [{ title: "Actions", width: "6rem", cell: (one: ClientSession) => <Action class="small" label={`End the session of ${one.user}`} confirm={{ title: `End the session of ${one.user}?`, text: "Notifications that wait in it are lost. The client can connect again.", button: "End session" }} run={() => call("DELETE", path`/tenant/sessions/${one.id}`).then(sessions.reload)}>End</Action> }] : []),
   ];
   return (
     <Card title="Sessions of this tenant" aside={found && <span class="faint">{found.sessions.length.toLocaleString()}{found.next ? " or more" : ""}</span>}>

@@ -1,7 +1,7 @@
 // This tenant with its usage and its old data, and the tenants that it manages.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { call, get } from "../api";
+import { call, get, path } from "../api";
 import { useLoad } from "../load";
 import { can, session } from "../session";
 import { Time } from "../time";
@@ -26,7 +26,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
   const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
   const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
-  const setStatus = (tenant: Tenant, status: string) => call("PUT", `/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
+  const setStatus = (tenant: Tenant, status: string) => call("PUT", path`/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
   return (
     <>
       <Card title="Tenants below this one">
@@ -45,7 +45,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
                         <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id ?? null)}>Limits</button>
                         {mayChange && one.id !== session.value?.tenant && (one.status === "SUSPENDED"
                           ? <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>Activate</Action>
-                          : <Action class="small" label={`Suspend ${one.id}`} confirm="Suspend it? All its connections end." run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
+                          : <Action class="small" label={`Suspend ${one.id}`} confirm={{ title: `Suspend the tenant ${one.id}?`, text: "All its connections end, and nobody of it can log in until it is activated.", button: "Suspend tenant", typed: one.id }} run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
                       </td>
                     </tr>
                   ))}

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { can } from "../session";
 import { Time } from "../time";
@@ -183,11 +183,11 @@ export function Busy() {
 
 /** The limits of a subtenant: the usage and a form for other values. */
 export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {
-  const path = `/tenant/tenants/${encodeURIComponent(tenant)}/limits`;
-  const limits = useLoad(() => get<Limits>(path), [path]);
+  const address = path`/tenant/tenants/${tenant}/limits`;
+  const limits = useLoad(() => get<Limits>(address), [address]);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
   const chosen = useSignal("devices");
-  const put = (value: number | null) => call("PUT", path, { body: { [chosen.value]: value } }).then(limits.reload);
+  const put = (value: number | null) => call("PUT", address, { body: { [chosen.value]: value } }).then(limits.reload);
   const send = async (form: FormData) => {
     await put(Number(form.get("value")));
     tell("The limit is in force.");

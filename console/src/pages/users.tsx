@@ -1,7 +1,7 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { route, setParams } from "../router";
 import { can, session } from "../session";
@@ -20,7 +20,7 @@ interface User {
   devicePermissions?: Record<string, string[]>;
 }
 
-const base = () => `/user/${encodeURIComponent(session.value!.tenant)}`;
+const base = () => path`/user/${session.value!.tenant}`;
 
 export function Users() {
   const devices = route.value.params.get("kind") === "devices";
@@ -29,7 +29,7 @@ export function Users() {
   const creating = useSignal(false);
   const editing = useSignal<User | null>(null);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
-  const path = (user: User) => `${base()}/users/${encodeURIComponent(user.userName)}`;
+  const addressOf = (user: User) => base() + path`/users/${user.userName}`;
   return (
     <Page title="Users" actions={mayChange && <button type="button" class="primary" onClick={() => (creating.value = true)}>New user</button>}>
       <div class="filters">
@@ -52,8 +52,8 @@ export function Users() {
                         {mayChange && user.userName !== session.value?.user && (
                           <span class="row-actions">
                             <button type="button" class="small" aria-label={`Edit ${user.userName}`} onClick={() => (editing.value = user)}>Edit</button>
-                            <Action class="small" label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`} run={() => call("PUT", path(user), { body: { enabled: !user.enabled } }).then(users.reload)}>{user.enabled ? "Disable" : "Enable"}</Action>
-                            <Action class="small" label={`Delete ${user.userName}`} confirm="Delete?" run={() => call("DELETE", path(user)).then(users.reload)}>Delete</Action>
+                            <Action class="small" label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`} run={() => call("PUT", addressOf(user), { body: { enabled: !user.enabled } }).then(users.reload)}>{user.enabled ? "Disable" : "Enable"}</Action>
+                            <Action class="small" label={`Delete ${user.userName}`} confirm={{ title: `Delete the user ${user.userName}?`, text: "Its sessions end at once.", button: "Delete user" }} run={() => call("DELETE", addressOf(user)).then(users.reload)}>Delete</Action>
                           </span>
                         )}
                       </td>
@@ -109,7 +109,7 @@ function permissionsOf(text: string): Record<string, string[]> {
 }
 
 function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Group[]; onClose: () => void; onChanged: () => void }) {
-  const path = `${base()}/users/${encodeURIComponent(user.userName)}`;
+  const address = base() + path`/users/${user.userName}`;
   const member = new Set(user.groups?.references.map(({ group }) => group.id));
   const before = Object.entries(user.devicePermissions ?? {}).map(([id, list]) => `${id}: ${list.join(", ")}`).join("\n");
   const send = async (form: FormData) => {
@@ -117,11 +117,11 @@ function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Gr
     const body: Record<string, unknown> = { email: form.get("email") || null };
     if (form.get("password")) body.password = form.get("password");
     if (permissions.trim() !== before) body.devicePermissions = permissionsOf(permissions);
-    const { self } = await call<{ self: string }>("PUT", path, { body });
+    const { self } = await call<{ self: string }>("PUT", address, { body });
     const wanted = new Set(form.getAll("group").map(Number));
     for (const { id } of groups) {
-      if (wanted.has(Number(id)) && !member.has(id)) await call("POST", `${base()}/groups/${id}/users`, { body: { user: { self } } });
-      if (!wanted.has(Number(id)) && member.has(id)) await call("DELETE", `${base()}/groups/${id}/users/${encodeURIComponent(user.userName)}`);
+      if (wanted.has(Number(id)) && !member.has(id)) await call("POST", base() + path`/groups/${id}/users`, { body: { user: { self } } });
+      if (!wanted.has(Number(id)) && member.has(id)) await call("DELETE", base() + path`/groups/${id}/users/${user.userName}`);
     }
     tell(`${user.userName} was changed. What it lost is out of force already.`);
     onChanged();

@@ -68,7 +68,7 @@ async fn role_of_a_group_counts_for_the_next_request() {
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
     let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
-    in_turn(50, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
+    in_turn(15, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn role_of_a_user_counts_for_the_next_request() {
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
     let take = async || assert_eq!(admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.status, 204);
-    in_turn(50, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
+    in_turn(15, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -95,11 +95,11 @@ async fn membership_and_device_permissions_count_for_the_next_request() {
 
     let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
     let take = async || change(json!({})).await;
-    in_turn(30, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
+    in_turn(10, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
     let members = "/user/main/groups/4/users";
     let join = async || drop(admin.create(members, &json!({"user": {"id": "joe"}})).await);
     let leave = async || assert_eq!(admin.delete(&format!("{members}/joe")).await.status, 204);
-    in_turn(30, join, 200, leave, 403, async || joe.get(ALARMS).await.status).await;
+    in_turn(10, join, 200, leave, 403, async || joe.get(ALARMS).await.status).await;
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn disabled_user_is_refused_from_the_next_request_on() {
     };
 
     in_turn(
-        50,
+        15,
         async || set(false).await,
         401,
         async || set(true).await,
@@ -132,7 +132,7 @@ async fn password_counts_for_the_next_request() {
         admin.put(&format!("{USERS}/joe"), &json!({"password": password})).await.expect(200);
     };
 
-    for round in 0..25 {
+    for round in 0..8 {
         for (password, good, bad) in [("new-secret", &new, &old), (ADMIN_PASSWORD, &old, &new)] {
             set(password).await;
             let (bad, good) = tokio::join!(bad.get(ALARMS), good.get(ALARMS));
@@ -150,7 +150,7 @@ async fn deleted_user_is_refused_and_a_created_one_served_from_the_next_request_
 
     let create = async || drop(admin.create(USERS, &new).await);
     let delete = async || assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 204);
-    in_turn(30, create, 200, delete, 401, async || joe.get("/user/currentUser").await.status).await;
+    in_turn(10, create, 200, delete, 401, async || joe.get("/user/currentUser").await.status).await;
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn suspended_tenant_is_refused_from_the_next_request_on() {
     };
 
     in_turn(
-        30,
+        10,
         async || set("SUSPENDED").await,
         403,
         async || set("ACTIVE").await,
@@ -179,7 +179,7 @@ async fn new_tenant_is_known_by_its_host_from_the_next_request_on() {
     let server = server().await;
     let operator = management(&server);
     let _load = Load::of(&server.admin());
-    for n in 0..20 {
+    for n in 0..8 {
         let id = format!("plant{n}");
         let domain = format!("{id}.example.com");
         let tenant = json!({

@@ -130,6 +130,13 @@ export class Visitor {
     return this.page.getByRole("button", { name, exact: false });
   }
 
+  /** Confirms the open question with the button of this name, after typing `word` if the question asks for one. */
+  async confirms(button, word) {
+    const question = this.page.getByRole("dialog").last();
+    if (word !== undefined) await question.getByRole("textbox").fill(word);
+    await question.getByRole("button", { name: button, exact: false }).click();
+  }
+
   /** Asserts that axe finds no violation on the present page. */
   async isAccessible(where) {
     // Fading colours have less contrast for a moment.

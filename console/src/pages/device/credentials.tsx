@@ -1,7 +1,7 @@
 // The user with which a device logs in.
 
 import { useSignal } from "@preact/signals";
-import { call, get } from "../../api";
+import { call, get, path } from "../../api";
 import { useLoad } from "../../load";
 import { can, session } from "../../session";
 import { Time } from "../../time";
@@ -20,12 +20,12 @@ export function Credentials({ of: device }: { of: ManagedObject }) {
 }
 
 function OfUser({ name }: { name: string }) {
-  const path = `/user/${encodeURIComponent(session.value!.tenant)}/users/${encodeURIComponent(name)}`;
-  const user = useLoad(() => get<DeviceUser>(path), [path]);
+  const address = path`/user/${session.value!.tenant}/users/${name}`;
+  const user = useLoad(() => get<DeviceUser>(address), [address]);
   const changing = useSignal(false);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const send = async (form: FormData) => {
-    await call("PUT", path, { body: { password: form.get("password") } });
+    await call("PUT", address, { body: { password: form.get("password") } });
     tell("The password was changed. The device needs it at its next log-in.");
     changing.value = false;
     user.reload();
@@ -42,7 +42,7 @@ function OfUser({ name }: { name: string }) {
             </dl>
             {mayChange && (
               <span class="row-actions">
-                <Action class="small" confirm={one.enabled ? "Lock it out now?" : undefined} run={() => call("PUT", path, { body: { enabled: !one.enabled } }).then(user.reload)}>{one.enabled ? "Lock out" : "Let in"}</Action>
+                <Action class="small" confirm={one.enabled ? { title: `Lock out ${one.userName}?`, text: "The device is disconnected and cannot send until it is let in again.", button: "Lock out now" } : undefined} run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>{one.enabled ? "Lock out" : "Let in"}</Action>
                 <button type="button" class="small" aria-expanded={changing.value} onClick={() => (changing.value = !changing.value)}>New password</button>
               </span>
             )}

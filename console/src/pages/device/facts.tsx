@@ -1,7 +1,7 @@
 // The facts about a device: its fragments, its links, its external ids, and the dialog that changes them.
 
 import { useSignal } from "@preact/signals";
-import { call, get } from "../../api";
+import { call, get, path } from "../../api";
 import { asError, useLoad } from "../../load";
 import { link } from "../../router";
 import { can } from "../../session";
@@ -66,14 +66,14 @@ interface ExternalId {
 }
 
 export function ExternalIds({ id }: { id: string }) {
-  const ids = useLoad(() => get<{ externalIds: ExternalId[] }>(`/identity/globalIds/${id}/externalIds`).then((page) => page.externalIds), [id]);
+  const ids = useLoad(() => get<{ externalIds: ExternalId[] }>(path`/identity/globalIds/${id}/externalIds`).then((page) => page.externalIds), [id]);
   const adding = useSignal(false);
-  const remove = (one: ExternalId) => call("DELETE", `/identity/externalIds/${encodeURIComponent(one.type)}/${encodeURIComponent(one.externalId)}`).then(ids.reload);
+  const remove = (one: ExternalId) => call("DELETE", path`/identity/externalIds/${one.type}/${one.externalId}`).then(ids.reload);
   const add = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);
     try {
-      await call("POST", `/identity/globalIds/${id}/externalIds`, { body: Object.fromEntries(form) });
+      await call("POST", path`/identity/globalIds/${id}/externalIds`, { body: Object.fromEntries(form) });
       adding.value = false;
       ids.reload();
     } catch (error) {
@@ -96,7 +96,7 @@ export function ExternalIds({ id }: { id: string }) {
             {list.map((one) => (
               <li key={one.type + one.externalId}>
                 <span class="grow clip"><span class="faint">{one.type}</span> <code>{one.externalId}</code></span>
-                {can("ROLE_IDENTITY_ADMIN") && <Action class="small" label={`Remove ${one.externalId}`} confirm="Remove?" run={() => remove(one)}>Remove</Action>}
+                {can("ROLE_IDENTITY_ADMIN") && <Action class="small" label={`Remove ${one.externalId}`} confirm={{ title: `Remove the external id ${one.externalId}?`, text: "Messages that name it no longer find this device.", button: "Remove id" }} run={() => remove(one)}>Remove</Action>}
               </li>
             ))}
           </ul>
@@ -112,16 +112,16 @@ export function Edit({ device, onClose }: { device: ManagedObject; onClose: () =
     const minutes = String(form.get("interval"));
     const body: Record<string, unknown> = { name: form.get("name") };
     if (minutes !== "" || interval !== undefined) body.plat_RequiredAvailability = minutes === "" ? null : { responseInterval: Number(minutes) };
-    await call("PUT", `/inventory/managedObjects/${device.id}`, { body });
+    await call("PUT", path`/inventory/managedObjects/${device.id}`, { body });
     onClose();
   };
   const remove = () =>
-    call("DELETE", `/inventory/managedObjects/${device.id}`).then(() => {
+    call("DELETE", path`/inventory/managedObjects/${device.id}`).then(() => {
       location.hash = link(["devices"]);
     });
   return (
     <Dialog title={`Edit ${device.name ?? device.id}`} onClose={onClose}>
-      <Form send={send} action="Save" beside={<Action run={remove} confirm="Delete it and all its data?" done="The device was deleted.">Delete</Action>}>
+      <Form send={send} action="Save" beside={<Action run={remove} confirm={{ title: `Delete ${device.name ?? device.id}?`, text: "Its alarms, events, measurements and operations are deleted with it. Nothing brings them back.", button: "Delete device", typed: device.name || device.id }} done="The device was deleted.">Delete</Action>}>
         <Field label="Name"><input name="name" value={device.name} required /></Field>
         <Field label="Response interval in minutes" hint="If it sends nothing for longer, the server raises an alarm. 0 means maintenance; empty means it is not watched.">
           <input name="interval" type="number" step="1" value={interval} />

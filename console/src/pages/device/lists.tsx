@@ -1,6 +1,6 @@
 // The alarms, operations and events of a device.
 
-import { download, get, withQuery } from "../../api";
+import { download, get, path, withQuery } from "../../api";
 import { apply, useLoad } from "../../load";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
@@ -78,7 +78,7 @@ export function EventsOf({ id }: { id: string }) {
               <li key={one.id} class="arrives">
                 <span class="grow clip">{one.text} <span class="faint">{one.type}</span></span>
                 {one.plat_IsBinary && (
-                  <Action class="small" label={`Download ${one.plat_IsBinary.name ?? "the file"}`} run={() => download(`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)}>
+                  <Action class="small" label={`Download ${one.plat_IsBinary.name ?? "the file"}`} run={() => download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)}>
                     <Icon name="file" />File
                   </Action>
                 )}

@@ -1,7 +1,7 @@
 // The page of one device: its facts, its state, its measurements, alarms and operations.
 
 import { useSignal } from "@preact/signals";
-import { ApiError, get } from "../../api";
+import { ApiError, get, path, withQuery } from "../../api";
 import { useLoad } from "../../load";
 import { link } from "../../router";
 import { can } from "../../session";
@@ -18,10 +18,28 @@ import { AlarmsOf, EventsOf, OperationsOf } from "./lists";
 import { Track } from "./track";
 import { Wire } from "./wire";
 
+/** Reads a device. Another id in the response means that the address did not name one object. */
+async function read(id: string): Promise<ManagedObject> {
+  const found = await get<ManagedObject>(withQuery(path`/inventory/managedObjects/${id}`, { withParents: true }));
+  if (found.id !== id) throw new ApiError(0, `The server returned another object than ${id}.`);
+  return found;
+}
+
+/** The page of the address. Ids consist of digits; anything else in the address is not requested at all. */
 export function DevicePage({ id }: { id: string }) {
+  if (/^\d+$/.test(id)) return <Device id={id} />;
+  return (
+    <Page title="Unknown device">
+      <p class="back"><a href={link(["devices"])}>← All devices</a></p>
+      <div class="state error" role="alert"><p>“{id}” is not the id of a device.</p></div>
+    </Page>
+  );
+}
+
+function Device({ id }: { id: string }) {
   const creating = useSignal(false);
   const editing = useSignal(false);
-  const device = useLoad(() => get<ManagedObject>(`/inventory/managedObjects/${id}?withParents=true`), [id], {
+  const device = useLoad(() => read(id), [id], {
     ...of("managedobjects", id),
     take: (messages) => {
       const newest = messages.at(-1)!.data;

@@ -150,7 +150,7 @@ export async function a_module_is_deployed_shows_its_rows_and_is_deleted(stage) 
   await visitor.button("Undeploy").click();
   await visitor.sees("It no longer runs.");
   await visitor.button("Delete").click();
-  await visitor.button("Delete it?").click();
+  await visitor.confirms("Delete module");
   await visitor.sees("The module was deleted.");
   await visitor.page.getByRole("link", { name: "console_test" }).waitFor({ state: "detached" });
   await visitor.leave();
@@ -178,7 +178,8 @@ export async function a_device_is_deleted_after_a_question(stage) {
   const visitor = await at(stage, `devices/${id}`);
   await visitor.button("Edit").click();
   await visitor.button("Delete").click();
-  await visitor.button("Delete it and all its data?").click();
+  await visitor.isAccessible("the question before a device is deleted");
+  await visitor.confirms("Delete device", "short-lived");
   await visitor.page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
   await visitor.page.getByText("short-lived").waitFor({ state: "detached" });
   await visitor.leave();
@@ -220,7 +221,7 @@ export async function the_tenant_management_creates_and_suspends_a_tenant(stage)
   await dialog.getByRole("button", { name: "Create" }).click();
   await visitor.sees("Log in as acme/admin.");
   await visitor.button("Suspend acme").click();
-  await visitor.button("Suspend it?").click();
+  await visitor.confirms("Suspend tenant", "acme");
   await visitor.button("Activate acme").waitFor();
   await visitor.leave();
 }

@@ -81,7 +81,7 @@ export async function a_roll_out_is_planned_started_inspected_and_stopped(stage)
   await visitor.sees("of one roll-out");
   await visitor.page.getByRole("table", { name: "Operations" }).getByText("Slowly").first().waitFor();
   await row.getByRole("button", { name: "Stop Slowly" }).click();
-  await row.getByRole("button", { name: "Stop it?" }).click();
+  await visitor.confirms("Stop roll-out");
   await row.waitFor({ state: "detached" });
   await visitor.leave();
 }
@@ -97,7 +97,7 @@ export async function a_device_is_locked_out_and_let_in_again(stage) {
   assert.equal(await ask(), 200);
   await visitor.sees("main/device_locked-1");
   await visitor.button("Lock out").click();
-  await visitor.button("Lock it out now?").click();
+  await visitor.confirms("Lock out now");
   await visitor.button("Let in").waitFor();
   assert.equal(await ask(), 401);
   await visitor.button("Let in").click();
@@ -120,7 +120,7 @@ export async function a_retention_rule_has_a_preview_of_its_deletions(stage) {
   await rule.getByRole("button", { name: "Preview" }).click();
   await rule.getByText("Now it would delete nothing.").waitFor();
   await rule.getByRole("button", { name: "Delete" }).click();
-  await rule.getByRole("button", { name: "Delete the rule?" }).click();
+  await visitor.confirms("Delete rule");
   await visitor.sees("Everything is kept for ever.");
   await visitor.leave();
 }
@@ -189,7 +189,7 @@ export async function sessions_are_listed_and_one_is_ended(stage) {
   await row.getByText("WebSocket").waitFor();
   await visitor.isAccessible("the sessions of a tenant");
   await row.getByRole("button", { name: "End the session of watcher" }).click();
-  await row.getByRole("button", { name: "End it?" }).click();
+  await visitor.confirms("End session");
   // The page of this user opens another session and loads its lists again.
   await watcher.sees("The lists were loaded again.");
   await visitor.leave();

@@ -183,16 +183,6 @@ export async function filters_of_alarms_are_in_the_address(stage) {
   await visitor.leave();
 }
 
-export async function all_alarms_of_a_view_are_cleared_after_a_question(stage) {
-  await stage.fleet.alarm(stage.fleet.devices[29].id, "MINOR", "acme_Many", "One of many");
-  const visitor = await at(stage, "alarms?severity=MINOR");
-  await visitor.sees("One of many");
-  await visitor.button("Clear all").click();
-  await visitor.button("Clear all of them?").click();
-  await visitor.sees("No alarm matches these filters.");
-  await visitor.leave();
-}
-
 export async function any_channel_can_be_watched_over_both_transports(stage) {
   const visitor = await at(stage, "live");
   const device = stage.fleet.devices[29];
