@@ -1,6 +1,6 @@
 // Operations: one for a device, or one for each device of a group, with their results.
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, get, path, withQuery } from "../api";
 import { asError, apply, useLoad } from "../load";
@@ -20,17 +20,25 @@ const COMMON = new Set(["id", "self", "creationTime", "deviceId", "deviceName", 
 export const titleOf = (operation: Record<string, unknown>) =>
   (operation.description as string) || Object.keys(operation).filter((name) => !COMMON.has(name)).map((name) => name.replace(/^plat_/, "")).join(", ") || "Operation";
 
-/**
- * Returns the newest operations, newest first. The collection is in the order of creation, so they are on its last
- * pages.
- */
-async function newest(status: string, bulkOperationId: string): Promise<Operation[]> {
-  const page = (currentPage: number) =>
-    get<{ operations: Operation[]; statistics: { totalPages: number | null } }>(withQuery("/devicecontrol/operations", { status, bulkOperationId, pageSize: 1000, currentPage, withTotalPages: true }));
-  const first = await page(1);
-  const last = first.statistics.totalPages ?? 1;
-  const pages = last > 1 ? await Promise.all([last - 1, last].map(page)) : [first];
-  return pages.flatMap((one) => one.operations).reverse();
+/** The most operations that the page reads. */
+const MOST = 2000;
+
+/** Returns the newest operations, newest first. */
+const newest = (status: string, bulkOperationId: string) =>
+  get<{ operations: Operation[] }>(withQuery("/devicecontrol/operations", { status, bulkOperationId, pageSize: MOST, revert: true })).then((page) => page.operations);
+
+/** Adds the names of devices, which notifications do not contain. */
+const withNames = (list: Operation[], names: Map<string, string | undefined>) => list.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.deviceId) }));
+
+/** Reads the names of devices that no operation of the list has shown yet. */
+async function findNames(shown: Signal<Operation[] | undefined>): Promise<void> {
+  const unknown = [...new Set((shown.value ?? []).filter((one) => one.deviceName === undefined).map((one) => one.deviceId))].slice(0, 100);
+  if (unknown.length === 0) return;
+  const ids = withQuery("/inventory/managedObjects", { ids: unknown.join(","), pageSize: unknown.length, withChildren: false });
+  const { managedObjects } = await get<{ managedObjects: ManagedObject[] }>(ids).catch(() => ({ managedObjects: [] }));
+  // A device without a name, or one that the user cannot read, is shown by its id and not asked for again.
+  const names = new Map(unknown.map((id) => [id, managedObjects.find((one) => one.id === id)?.name ?? id]));
+  if (shown.value) shown.value = withNames(shown.value, names);
 }
 
 export function Operations() {
@@ -46,9 +54,10 @@ export function Operations() {
       ? {
           channels: ["/operations/*"],
           take: (messages) => {
-            const names = new Map(operations.data.value?.map((one) => [one.id, one.deviceName]));
+            const names = new Map(operations.data.value?.map((one) => [one.deviceId, one.deviceName]));
             const next = apply(operations.data.value ?? [], messages, (one) => (!status || one.status === status) && (!bulk || one.bulkOperationId === bulk));
-            operations.data.value = next.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.id) })).sort((a, b) => Number(b.id) - Number(a.id));
+            operations.data.value = withNames(next, names).sort((a, b) => Number(b.id) - Number(a.id));
+            findNames(operations.data);
           },
         }
       : undefined,
@@ -64,6 +73,7 @@ export function Operations() {
   return (
     <Page
       title="Operations"
+      sub={(operations.data.value?.length ?? 0) >= MOST && `The newest ${MOST.toLocaleString()}; there may be older ones.`}
       actions={
         <>
           {can("ROLE_DEVICE_CONTROL_ADMIN") && <button type="button" class="primary" onClick={() => (creating.value = "one")}>New operation</button>}

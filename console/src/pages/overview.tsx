@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { count, get, withQuery } from "../api";
-import { received, subscribe } from "../live";
+import { connection, received, subscribe } from "../live";
 import { apply, useLoad } from "../load";
 import { link } from "../router";
 import { can, canSee, session } from "../session";
@@ -132,7 +132,8 @@ function Pulse() {
     const counted = kinds.map(() => 0);
     const start = Math.floor(Date.now() / 1000);
     const xs = Array.from({ length: SPAN }, (_, index) => start - SPAN + index);
-    const data: Data = [xs, ...kinds.map(() => xs.map((): number | null => null))];
+    const columns = kinds.map(() => xs.map((): number | null => null));
+    const data: Data = [xs, ...columns];
     const subscriptions = kinds.map((kind, index) => subscribe(kind.channel, (messages) => (counted[index] += messages.length)));
     let before = received.count;
     let last = performance.now();
@@ -144,8 +145,9 @@ function Pulse() {
       data[0].shift();
       rates.value = counted.map((number, index) => {
         const rate = number / seconds;
-        data[index + 1].push(rate);
-        data[index + 1].shift();
+        // Without a connection nothing is known, which is not the same as no writes.
+        columns[index].push(connection.peek().state === "live" ? rate : null);
+        columns[index].shift();
         counted[index] = 0;
         return rate;
       });

@@ -181,7 +181,7 @@ function ratesOf(samples: Sample[]): Data {
   return [later.map((sample) => sample.at), ...RATES.map(({ name }) => rate(name))];
 }
 
-const lastOf = (values: (number | null)[]) => {
+const lastOf = (values: (number | null | undefined)[]) => {
   const value = values.at(-1);
   return value == null ? "–" : format(Math.round(value * 10) / 10);
 };

@@ -9,7 +9,7 @@ export interface Line {
   /** A custom property of the style sheet. */
   color: string;
 }
-export type Data = [x: number[], ...y: (number | null)[][]];
+export type Data = [x: number[], ...y: (number | null | undefined)[][]];
 
 export const COLORS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
@@ -27,13 +27,22 @@ function colorOf(name: string): string {
 
 const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)");
 
-/** Returns the labels of the time axis, as exact as the shown span requires. */
+/** Returns the labels of the time axis, as exact as the shown span requires. Midnight shows the date. */
 function timeLabels(splits: number[]): string[] {
   const span = splits[splits.length - 1] - splits[0];
-  const options: Intl.DateTimeFormatOptions =
-    span > 3 * 86_400 ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined, hourCycle: "h23" };
-  const shown = new Intl.DateTimeFormat(undefined, options);
-  return splits.map((seconds) => shown.format(seconds * 1000));
+  const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+  const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined, hourCycle: "h23" });
+  return splits.map((seconds) => {
+    const at = new Date(seconds * 1000);
+    const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
+    return (isMidnight || span > 3 * 86_400 ? day : time).format(at);
+  });
+}
+
+/** Returns the indices of values without a neighbour, which a line alone would not show. */
+function isolated(values: ArrayLike<number | null | undefined>): number[] {
+  const has = (index: number) => index >= 0 && index < values.length && values[index] != null;
+  return Array.from(values, (_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
 }
 
 export interface ChartHandle {
@@ -50,6 +59,8 @@ export function Chart(props: {
   /** The shown span in seconds up to now, for charts that move with the time. */
   span?: number;
   fill?: boolean;
+  /** Whether the data has a second column for each line, after those of all lines: the least value beside the most. */
+  band?: boolean;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -61,6 +72,14 @@ export function Chart(props: {
     const make = () => {
       plot.current?.destroy();
       const grid = { stroke: colorOf("--grid"), width: 1 };
+      const drawn = props.lines.map((line) => ({
+        label: line.label,
+        stroke: colorOf(line.color),
+        width: 1.75,
+        fill: props.fill ? faded(colorOf(line.color)) : undefined,
+        points: { size: 5, filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])) },
+        spanGaps: false,
+      }));
       const axis = { stroke: colorOf("--faint"), grid, ticks: { show: false }, font: "12px system-ui", size: 34 };
       plot.current = new uPlot(
         {
@@ -70,26 +89,18 @@ export function Chart(props: {
           cursor: { drag: { x: true, y: false }, points: { size: 7 } },
           scales: { x: { range: (_, min, max) => rangeOf(min, max) } },
           axes: [{ ...axis, space: 80, values: (_, splits) => timeLabels(splits) }, { ...axis, size: 48, space: 32 }],
-          series: [
-            {},
-            ...props.lines.map((line) => ({
-              label: line.label,
-              stroke: colorOf(line.color),
-              width: 1.75,
-              fill: props.fill ? faded(colorOf(line.color)) : undefined,
-              points: { show: false },
-              spanGaps: false,
-            })),
-          ],
+          series: [{}, ...drawn, ...(props.band ? drawn : [])],
+          bands: props.band ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) })) : [],
           hooks: {
             setSelect: [(chart) => (zoomed.current = chart.select.width > 0)],
             setCursor: [(chart) => showValues(chart)],
+            // The shown span, which tests read.
+            setScale: [({ scales: { x } }) => Object.assign(element.dataset, { from: Math.round(x.min ?? 0), to: Math.round(x.max ?? 0) })],
           },
         },
         last,
         element,
       );
-      plot.current.over.addEventListener("dblclick", () => (zoomed.current = false));
     };
     const rangeOf = (min: number, max: number): [number, number] => {
       if (props.span && !zoomed.current) {
@@ -106,12 +117,17 @@ export function Chart(props: {
         return;
       }
       const parts = props.lines.map((line, index) => {
-        const value = data[index + 1][at];
-        return value == null ? "" : `${line.label} ${format(value)}${line.unit ? ` ${line.unit}` : ""}`;
+        const most = data[index + 1][at];
+        const least = props.band ? data[index + 1 + props.lines.length][at] : most;
+        if (most == null || least == null) return "";
+        return `${line.label} ${between(least, most)}${line.unit ? ` ${line.unit}` : ""}`;
       });
-      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString(), ...parts.filter(Boolean)].join("  ·  ");
+      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString("en-GB"), ...parts.filter(Boolean)].join("  ·  ");
     };
     make();
+    // The listener runs before that of the chart, which asks for the range.
+    const unzoom = () => (zoomed.current = false);
+    element.addEventListener("dblclick", unzoom, true);
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height }));
     observer.observe(element);
     dark.addEventListener("change", make);
@@ -124,11 +140,12 @@ export function Chart(props: {
     });
     return () => {
       observer.disconnect();
+      element.removeEventListener("dblclick", unzoom, true);
       dark.removeEventListener("change", make);
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [props.lines.map((line) => line.label).join(), props.span]);
+  }, [props.lines.map((line) => line.label).join(), props.span, props.band]);
   useEffect(() => plot.current?.setData(props.data, !zoomed.current), [props.data]);
   return (
     <div class="chart" ref={box} role="img" aria-label={props.label}>
@@ -139,3 +156,5 @@ export function Chart(props: {
 
 const numbers = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 5 });
 export const format = (value: number) => numbers.format(value);
+/** Returns a value, or the least and the most of a group of values. */
+export const between = (least: number, most: number) => (least === most ? format(most) : `${format(least)} to ${format(most)}`);

@@ -11,6 +11,7 @@ import * as connection from "./flows/connection.mjs";
 import { Demo } from "./demo.mjs";
 import * as demo from "./flows/demo.mjs";
 import * as destruction from "./flows/destruction.mjs";
+import * as figures from "./flows/figures.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
 import * as tools from "./flows/tools.mjs";
@@ -18,7 +19,7 @@ import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
-const FLOWS = Object.assign({}, people, watching, management, destruction, tools, demo, connection);
+const FLOWS = Object.assign({}, people, watching, figures, management, destruction, tools, demo, connection);
 
 /** Returns `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");

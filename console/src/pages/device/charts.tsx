@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { get, withQuery } from "../../api";
 import { useLoad } from "../../load";
 import type { Measurement, Series } from "../../types";
-import { Chart, type ChartHandle, COLORS, type Data, format } from "../../ui/chart";
+import { between, Chart, type ChartHandle, COLORS, type Data } from "../../ui/chart";
 import { Card, Choice, States } from "../../ui/kit";
 import { of } from "./channels";
 
@@ -20,6 +20,10 @@ const MOST_CHARTS = 12;
 
 /** The series of one fragment with the same unit, which share an axis. */
 interface Panel {
+  /** Whether the data has the least of each series besides the most. */
+  band: boolean;
+  /** The length of the span that was read, in seconds. */
+  seconds: number;
   key: string;
   fragment: string;
   unit: string;
@@ -27,21 +31,65 @@ interface Panel {
   data: Data;
 }
 
-/** Aggregates are drawn as the middle of minimum and maximum. */
-function panelsOf({ series, values }: Series): Panel[] {
+type Column = Data[1];
+
+/** A gap between two values that is this many times as long as usual is shown as one. */
+const LONG = 3;
+
+/** The usual distance of values: the median of the last ones. */
+function usual(xs: number[]): number {
+  const distances = xs.slice(-100).map((x, index, all) => x - (all[index - 1] ?? x)).slice(1).filter((one) => one > 0).sort((a, b) => a - b);
+  return distances[Math.floor(distances.length / 2)] ?? Infinity;
+}
+
+/**
+ * Marks where data is missing for long, because the chart connects neighbours. A `null` ends a line; `undefined` means
+ * that another series has a value at this time.
+ */
+function withGaps(xs: number[], columns: Column[]): Data {
+  const longest = LONG * usual(xs);
+  const times: number[] = [];
+  const out = columns.map((): Column => []);
+  xs.forEach((x, row) => {
+    if (row > 0 && x - xs[row - 1] > longest) {
+      times.push((x + xs[row - 1]) / 2);
+      out.forEach((column) => column.push(null));
+    }
+    times.push(x);
+    out.forEach((column, index) => column.push(columns[index][row]));
+  });
+  out.forEach((column) => endLines(times, column));
+  return [times, ...out];
+}
+
+/** Ends the line of one series where it has no value for long while others have. */
+function endLines(xs: number[], column: Column): void {
+  const rows = column.flatMap((value, row) => (value == null ? [] : [row]));
+  const longest = LONG * usual(rows.map((row) => xs[row]));
+  rows.forEach((row, index) => {
+    const before = rows[index - 1];
+    if (index > 0 && xs[row] - xs[before] > longest) column.fill(null, before + 1, row);
+  });
+}
+
+/** Aggregates have two columns for each series: the most, and then the least of all series. */
+function panelsOf({ series, values }: Series, seconds: number, band: boolean): Panel[] {
   const times = Object.keys(values).map((time): [number, string] => [Date.parse(time) / 1000, time]).sort((a, b) => a[0] - b[0]);
   const keyOf = (one: Series["series"][number]) => `${one.type} ${one.unit ?? ""}`;
   const keys = [...new Set(series.map(keyOf))].slice(0, MOST_CHARTS);
   return keys.map((key) => {
     const columns = series.flatMap((one, index) => (keyOf(one) === key ? [index] : []));
     const rows = times.filter(([, time]) => columns.some((column) => values[time][column]));
-    const column = (index: number) => rows.map(([, time]) => (values[time][index] ? (values[time][index]!.min + values[time][index]!.max) / 2 : null));
+    const column = (of: "min" | "max") => (index: number) => rows.map(([, time]) => values[time][index]?.[of]);
+    const all = [...columns.map(column("max")), ...(band ? columns.map(column("min")) : [])];
     return {
+      band,
+      seconds,
       key,
       fragment: series[columns[0]].type,
       unit: series[columns[0]].unit ?? "",
       names: columns.map((index) => series[index].name),
-      data: [rows.map(([seconds]) => seconds), ...columns.map(column)],
+      data: withGaps(rows.map(([seconds]) => seconds), all),
     };
   });
 }
@@ -65,7 +113,7 @@ export function Charts({ id }: { id: string }) {
         }),
       );
       truncated.value = result.truncated;
-      return panelsOf(result);
+      return panelsOf(result, seconds, !!aggregation);
     },
     [id, span.value],
     {
@@ -91,15 +139,16 @@ export function Charts({ id }: { id: string }) {
                 <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
                 <ul class="legend">
                   {panel.names.map((name, index) => (
-                    <li key={name}><span class={`dot line-${(index % COLORS.length) + 1}`} />{name} <b class="value" key={latest.value}>{last(panel.data[index + 1])} {panel.unit}</b></li>
+                    <li key={name}><span class={`dot line-${(index % COLORS.length) + 1}`} />{name} <b class="value" key={latest.value}>{last(panel, index)} {panel.unit}</b></li>
                   ))}
                 </ul>
                 <Chart
                   lines={panel.names.map((name, index) => ({ label: name, unit: panel.unit, color: COLORS[index % COLORS.length] }))}
                   data={panel.data}
                   height={150}
-                  span={aggregation ? undefined : seconds}
-                  label={`${panel.fragment}: ${panel.names.map((name, index) => `${name} ${last(panel.data[index + 1])} ${panel.unit}`).join(", ")}`}
+                  span={panel.seconds}
+                  band={panel.band}
+                  label={`${panel.fragment}: ${panel.names.map((name, index) => `${name} ${last(panel, index)} ${panel.unit}`).join(", ")}`}
                   handle={(chart) => handles.current.set(panel.key, chart)}
                 />
               </div>
@@ -111,10 +160,13 @@ export function Charts({ id }: { id: string }) {
   );
 }
 
-const last = (values: (number | null)[] | number[]) => {
-  const value = values.findLast((one) => one !== null);
-  return value == null ? "–" : format(value);
-};
+/** The last value of a series, or the least and the most of the last group of values. */
+function last({ names, data }: Panel, index: number): string {
+  const most = data[index + 1];
+  const row = most.findLastIndex((one) => one != null);
+  const least = data[index + 1 + names.length] ?? most;
+  return row < 0 ? "–" : between(least[row] as number, most[row] as number);
+}
 
 /** Appends measurements. Returns false when a series is new, or when a value is older than the last one. */
 function append(panels: Panel[], measured: Measurement[]): boolean {
@@ -128,9 +180,14 @@ function append(panels: Panel[], measured: Measurement[]): boolean {
       if (series.some(([name]) => !known.some((panel) => panel.names.includes(name)))) return panels.length >= MOST_CHARTS;
       for (const { names, data: [xs, ...columns] } of known) {
         if (!series.some(([name]) => names.includes(name))) continue;
-        if (xs.length > 0 && at < xs[xs.length - 1]) return false;
+        const before = xs[xs.length - 1] ?? at;
+        if (at < before) return false;
+        if (at - before > LONG * usual(xs)) {
+          xs.push((at + before) / 2);
+          columns.forEach((column) => column.push(null));
+        }
         xs.push(at);
-        names.forEach((name, index) => columns[index].push(series.find(([other]) => other === name)?.[1].value ?? null));
+        names.forEach((name, index) => columns[index].push(series.find(([other]) => other === name)?.[1].value));
       }
     }
   }
