@@ -26,6 +26,11 @@ const REST_AFTER = 30_000;
 /** The largest number of notifications that are passed on in one frame. With more, lists load again instead. */
 const MOST_QUEUED = 20_000;
 
+/** The server responds to a connect at least this often, also while nothing happens. */
+const HEARTBEAT_MS = 8_000;
+/** A connection that is silent for longer does not exist any more, although neither side was told. */
+const SILENCE_MS = 13_000;
+
 export interface Subscription {
   /** Resolves when the server has accepted or denied the subscription, or when there is no connection. */
   settled: Promise<void>;
@@ -61,6 +66,8 @@ class Polling extends LongPollingTransport {
 }
 
 let client: CometD | null = null;
+/** The time of the last message of the server. */
+let lastMessage = 0;
 const listeners = new Set<Listener>();
 let handshakes = 0;
 let queue: [Listener, Message][] = [];
@@ -173,6 +180,13 @@ export function connect(): void {
   if (onlyLongPolling.peek()) bayeux.unregisterTransport("websocket");
   bayeux.registerTransport("long-polling", new Polling());
   bayeux.registerExtension("ack", new AckExtension());
+  bayeux.registerExtension("heartbeat", {
+    outgoing: (message) => (message.channel === "/meta/connect" ? { ...message, advice: message.advice ?? { timeout: HEARTBEAT_MS } } : message),
+    incoming: (message) => {
+      if (client === bayeux) lastMessage = performance.now();
+      return message;
+    },
+  });
   bayeux.configure({
     url: new URL(ENDPOINT, location.href).href,
     logLevel: "warn",
@@ -190,6 +204,18 @@ export function connect(): void {
   connection.value = { state: "connecting", transport: "" };
   bayeux.handshake({ ext: { "com.platform.authn": { token: user.token } } });
 }
+
+/**
+ * Gives up a connection on which nothing arrives: packets may vanish without any sign. The client then opens another
+ * one, and its session goes on if the server still has it.
+ */
+function giveUp(): void {
+  if (connection.peek().state !== "live") return;
+  connection.value = { state: "interrupted", transport: "" };
+  client?.getTransport()?.abort();
+}
+setInterval(() => !document.hidden && performance.now() - lastMessage > SILENCE_MS && giveUp(), 1000);
+addEventListener("offline", giveUp);
 
 /** Ends the session at the server at once. */
 export function close(): void {

@@ -55,6 +55,21 @@ export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
   await visitor.leave();
 }
 
+export async function a_silent_connection_is_found_within_fifteen_seconds(stage) {
+  const visitor = await at(stage, "alarms");
+  await visitor.page.locator(".virtual").waitFor();
+  // Neither side learns of it: packets vanish, as when a laptop changes its network.
+  stage.relay.refusing = true;
+  stage.relay.cut("blackhole");
+  await visitor.page.locator(".connection.interrupted").waitFor({ timeout: 20_000 });
+  await visitor.sees("What you see is the last known state");
+  stage.relay.refusing = false;
+  await alarm(stage, 7, "Raised while nothing arrived");
+  await visitor.isLive("Live");
+  await visitor.sees("Raised while nothing arrived");
+  await visitor.leave();
+}
+
 export async function a_request_during_a_cut_shows_an_error_and_can_be_repeated(stage) {
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;

@@ -1,0 +1,128 @@
+// A set of faults in the console, and the flows that must notice them. Run before a release:
+//
+//   node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>]
+//
+// Each fault replaces one text of the console's source, which must occur exactly once. It counts as noticed when the
+// flows whose names contain the given text fail; the same flows pass without the fault. Fewer than nine in ten noticed
+// faults are a failure.
+
+import { spawn } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const CONSOLE = path.resolve(here, "../../../console");
+/** The longest time for the flows of one fault. */
+const LONGEST_MS = 240_000;
+const LEAST_NOTICED = 0.9;
+
+/** Name of the fault, file below console/src, text, replacement, part of the names of flows. */
+const FAULTS = [
+  ["charts draw nothing", "ui/chart.tsx", "width: 1.75,", "width: 1.75,\n        show: false,", "chart shows peaks"],
+  ["the middle instead of the most", "pages/device/charts.tsx", '[...columns.map(column("max")),', '[...columns.map(column("min")),', "chart shows peaks"],
+  ["outages are bridged", "pages/device/charts.tsx", "const LONG = 3;", "const LONG = 3000;", "chart shows peaks"],
+  ["the axis follows the data", "ui/chart.tsx", "if (props.span && !zoomed.current)", "if (false)", "chart shows peaks"],
+  ["single values are not drawn", "ui/chart.tsx", "(show ? null : isolated(chart.data[index]))", "[]", "single value"],
+  ["zoom does nothing", "ui/chart.tsx", "(zoomed.current = chart.select.width > 0)", "(zoomed.current = false)", "drag zooms"],
+  ["a double click keeps the zoom", "ui/chart.tsx", "const unzoom = () => (zoomed.current = false);", "const unzoom = () => {};", "drag zooms"],
+  ["log-out leaves the session at the server", "main.tsx", "    close();\n", "", "log out ends"],
+  ["available and unavailable are swapped", "pages/overview.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],
+  ["a figure links to the wrong devices", "pages/overview.tsx", '{ availability: "UNAVAILABLE" })}><span class="dot unavailable"', '{ availability: "AVAILABLE" })}><span class="dot unavailable"', "counts of the overview"],
+  ["severities are rotated", "pages/overview.tsx", "{counts[index].toLocaleString()}", "{counts[(index + 1) % 4].toLocaleString()}", "counts of the overview"],
+  ["the least severe is first", "pages/overview.tsx", "RANK[a.severity] - RANK[b.severity]", "RANK[b.severity] - RANK[a.severity]", "counts of the overview"],
+  ["cleared alarms are counted", "pages/overview.tsx", "{ severity, resolved: false })).then", "{ severity })).then", "counts of the overview"],
+  ["minutes are seconds", "time.tsx", "relative.format(Math.round(seconds / 60), \"minute\")", "relative.format(Math.round(seconds), \"minute\")", "time ago"],
+  ["times are in UTC", "time.tsx", 'const clock = new Intl.DateTimeFormat(undefined, {', 'const clock = new Intl.DateTimeFormat(undefined, { timeZone: "UTC",', "zone of the viewer"],
+  ["delete user does nothing", "pages/users.tsx", 'call("DELETE", addressOf(user)).then(users.reload)', "users.reload()", "another one is deleted"],
+  ["a neighbour is deleted", "pages/users.tsx", 'call("DELETE", addressOf(user))', 'call("DELETE", addressOf({ ...user, userName: user.userName.replace(/\\d$/, "") }))', "another one is deleted"],
+  ["a new password is not sent", "pages/users.tsx", 'if (form.get("password")) body.password', "if (false) body.password", "another one is deleted"],
+  ["disable does nothing", "pages/users.tsx", "body: { enabled: !user.enabled }", "body: { enabled: user.enabled }", "logs in and is disabled"],
+  ["acknowledge all does nothing", "pages/alarms.tsx", "withQuery(\"/alarm/alarms\", filter), { body: { status: to } })", "withQuery(\"/alarm/alarms\", filter), { body: { status: affected[0] } })", "are acknowledged"],
+  ["clear all ignores the status of the view", "pages/alarms.tsx", 'shown === "ALL" ? from : from.filter', 'shown ? from : from.filter', "of a view are cleared"],
+  ["clear all ignores the severity", "pages/alarms.tsx", "const filter = { status: affected.join(\",\"), severity };", "const filter = { status: affected.join(\",\") };", "of a view are cleared"],
+  ["a row clears the wrong way", "pages/alarms.tsx", 'run={() => change(alarm, "CLEARED")}', 'run={() => change(alarm, "ACKNOWLEDGED")}', "cleared by mistake"],
+  ["undo does nothing", "pages/alarms.tsx", "() => setStatus(alarm, before)", "() => Promise.resolve()", "cleared by mistake"],
+  ["the filter of severity is not sent", "pages/alarms.tsx", "status === \"ALL\" ? undefined : status, severity, type }", "status === \"ALL\" ? undefined : status, type }", "filters of alarms"],
+  ["notifications ignore the filter", "pages/alarms.tsx", "(!severity || severity === alarm.severity)", "true", "filters of alarms"],
+  ["a double click confirms", "ui/question.tsx", "const ready = useSignal(false);", "const ready = useSignal(true);\n  useEffect(() => void setTimeout(() => document.querySelector<HTMLElement>(\"dialog .danger\")?.focus(), 0), []);", "double click destroys"],
+  ["no word has to be typed", "ui/question.tsx", "(question.typed !== undefined && typed.value.trim() !== question.typed)", "false", "double click destroys"],
+  ["questions are skipped", "ui/kit.tsx", "if (question && !(await ask(question))) return;", "", "double click destroys"],
+  ["ids are not encoded", "api.ts", "return encodeURIComponent(text);", "return text;", "external id"],
+  ["anything is the id of a device", "pages/device/page.tsx", "if (/^\\d+$/.test(id))", "if (id)", "address cannot"],
+  ["groups show no roles", "pages/groups.tsx", "held: new Set(rolesOf(whole))", "held: new Set<string>()", "group shows the roles"],
+  ["a role is not taken away", "pages/groups.tsx", "if (!wanted.has(role.name) && held.has(role.name))", "if (false)", "group shows the roles"],
+  ["audit ignores the user", "pages/audit.tsx", '"/audit/auditRecords", { user, type,', '"/audit/auditRecords", { type,', "keeps to its filters"],
+  ["audit ignores the type", "pages/audit.tsx", '"/audit/auditRecords", { user, type,', '"/audit/auditRecords", { user,', "audit log shows users"],
+  ["an operation goes to the first device", "pages/operations.tsx", 'String(form.get("device"))', "agents.data.value![0].id", "chosen device"],
+  ["new operations show an id", "pages/operations.tsx", "            findNames(operations.data);\n", "", "chosen device"],
+  ["no reason of a pending operation", "pages/operations.tsx", "diagnosis.value?.causes.map", "diagnosis.value?.causes.slice(0, 0).map", "created diagnosed and watched"],
+  ["every limit is half full", "pages/usage.tsx", "style={{ width: `${part * 100}%` }}", 'style={{ width: "50%" }}', "bar of a limit"],
+  ["the track is mirrored", "pages/device/track.tsx", "at!.lng! * shrink, -at!.lat!", "-at!.lng! * shrink, -at!.lat!", "has north"],
+  ["the newest place is the oldest", "pages/device/track.tsx", "shown[shown.length - 1]", "shown[0]", "has north"],
+  ["lists end at their first page", "pages/devices.tsx", "end: !first.next", "end: true", "thousands of devices"],
+  ["a page is loaded twice", "pages/devices.tsx", "(next?.managedObjects ?? []).filter((device) => !known.has(device.id))", "devices.data.value", "thousands of devices"],
+  ["deleted devices stay", "load.ts", 'realtimeAction === "DELETE" || typeof inner === "string"', "false", "new device and a new name"],
+  ["lists are not loaded again after a gap", "load.ts", "generation.value", "0", "long cut"],
+  ["a silent connection looks live", "live.ts", "const SILENCE_MS = 13_000;", "const SILENCE_MS = 60_000;", "silent connection"],
+  ["a hidden tab goes on", "live.ts", "document.hidden", "false", "hidden tab"],
+];
+
+const { values } = parseArgs({ options: { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" } } });
+if (!values.server) {
+  console.error("usage: node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>]");
+  process.exit(2);
+}
+
+/** Runs a program and returns its exit status; a program that takes too long is killed. */
+function run(program, parameters, cwd) {
+  return new Promise((resolve) => {
+    let output = "";
+    const child = spawn(program, parameters, { cwd, timeout: LONGEST_MS, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
+    child.on("exit", (status) => resolve({ status, output }));
+  });
+}
+
+const flows = (files, only) => run("node", ["run.mjs", "--server", path.resolve(values.server), "--browser", values.browser, "--files", files, "--only", only], here);
+
+/** Builds the console with a fault. */
+async function build(directory, file, text, replacement) {
+  const copy = path.join(directory, "console");
+  await cp(CONSOLE, copy, { recursive: true, filter: (from) => !from.includes("node_modules") });
+  await symlink(path.join(CONSOLE, "node_modules"), path.join(copy, "node_modules"));
+  const source = path.join(copy, "src", file);
+  const before = await readFile(source, "utf8");
+  if (before.split(text).length !== 2) throw new Error(`${file} does not contain this exactly once: ${text}`);
+  await writeFile(source, before.replace(text, () => replacement));
+  const files = path.join(directory, "dist");
+  const { status, output } = await run("node", ["build.mjs", files], copy);
+  return status === 0 ? files : Promise.reject(new Error(output));
+}
+
+/** Returns how a fault ended: `noticed`, `SURVIVED`, or why it could not be tried. */
+async function attempt([, file, text, replacement, only]) {
+  const directory = await mkdtemp(path.join(os.tmpdir(), "platform-mutation-"));
+  try {
+    const { status, output } = await flows(await build(directory, file, text, replacement), only);
+    if (status === 0 && !output.includes("ok  ")) return `no flow is named "${only}"`;
+    return status === 0 ? "SURVIVED" : "noticed";
+  } catch (error) {
+    return error.message;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+const chosen = FAULTS.filter(([name]) => !values.only || name.includes(values.only));
+const ends = [];
+for (const fault of chosen) {
+  const end = await attempt(fault);
+  ends.push(end);
+  console.log(`${end.padEnd(9)} ${fault[0]}`);
+}
+const noticed = ends.filter((end) => end === "noticed").length;
+console.log(`${noticed} of ${chosen.length} faults were noticed`);
+process.exit(noticed >= LEAST_NOTICED * chosen.length && ends.every((end) => end === "noticed" || end === "SURVIVED") ? 0 : 1);
