@@ -167,9 +167,13 @@ export async function a_device_is_edited_and_gets_an_external_id(stage) {
   await visitor.page.getByRole("heading", { level: 1, name: "renamed here" }).waitFor();
   await visitor.sees("a message every 15 min is expected");
   await visitor.page.getByRole("button", { name: "Add", exact: true }).click();
-  await visitor.page.getByLabel("Value").fill("sn-by-hand");
+  await visitor.page.getByLabel("Value").fill("sn/by hand?");
   await visitor.page.locator("form").getByRole("button", { name: "Add" }).click();
-  await visitor.sees("sn-by-hand");
+  await visitor.sees("sn/by hand?");
+  await visitor.button("Remove sn/by hand?").click();
+  await visitor.confirms("Remove id");
+  await visitor.page.getByText("sn/by hand?").waitFor({ state: "detached" });
+  assert.deepEqual((await stage.fleet.call("GET", `/identity/globalIds/${device.id}/externalIds`)).externalIds, []);
   await visitor.leave();
 }
 
