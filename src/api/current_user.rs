@@ -65,7 +65,7 @@ pub async fn update(
     head.check_content_type(&["currentUser", "user"])?;
     let mut patch = UserPatch::parse(body.json(platform.limits().body_bytes).await?)?.of_oneself();
     patch.check_name(&caller.user)?;
-    let hash = authenticator.hash_chosen(patch.password.take()).await?;
+    let hash = authenticator.hash_chosen(&head, &caller, patch.password.take()).await?;
 
     let user = platform_store::users::changes::update_user(
         platform.database(),

@@ -55,7 +55,7 @@ pub async fn create(
     let made = TenantId::numbered(platform.next_id()?);
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
-    let password_hash = authenticator.hash_chosen(password).await?;
+    let password_hash = authenticator.hash_chosen(&head, &caller, password).await?;
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
@@ -109,7 +109,7 @@ pub async fn update(
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
     }
 
-    patch.admin_password = authenticator.hash_chosen(patch.admin_password.take()).await?;
+    patch.admin_password = authenticator.hash_chosen(&head, &caller, patch.admin_password.take()).await?;
     let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
     let tenant = if head.has_accept() { with_applications(database, &caller, tenant).await? } else { tenant };
     Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))

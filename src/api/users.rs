@@ -88,7 +88,7 @@ pub async fn create(
         // The new user would own these objects, which may be more than its creator may grant.
         platform_store::access::ensure_owns_nothing(platform.database(), &user.tenant, &user.name).await?;
     }
-    let hash = authenticator.hash_chosen(new.password).await?;
+    let hash = authenticator.hash_chosen(&head, &caller, new.password).await?;
 
     let user =
         platform_store::users::changes::insert_user(platform.database(), &user, hash.as_deref()).await?;
@@ -147,7 +147,7 @@ pub async fn update(
     administration.authority.reaches(user.owner.as_deref())?;
     let (media_type, mut patch) = body.parse(&["user"], UserPatch::parse).await?;
     patch.check_name(&name)?;
-    let hash = authenticator.hash_chosen(patch.password.take()).await?;
+    let hash = authenticator.hash_chosen(&head, &caller, patch.password.take()).await?;
 
     let user = platform_store::users::changes::update_user(
         database,

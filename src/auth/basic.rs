@@ -3,14 +3,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::new_device_request::DeviceId;
 use platform_model::tenant::TenantStatus;
 use platform_model::user::Account;
 use time::OffsetDateTime;
 
-use super::password::VerifyChosen;
 use super::throttle::{Attempt, RequestSource};
 use super::{Authenticator, Caller, MACHINE_SECRET, Proof, password};
 use crate::http::error::{ApiError, Result};
@@ -84,7 +82,8 @@ impl Authenticator {
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;
         let found = platform_store::users::find_user(&self.database, &tenant, &user).await?;
         let hash = found.as_ref().and_then(|(user, _)| user.password_hash.as_deref());
-        let (hash_is_known, proven) = (hash.is_some(), self.proves(password, hash, &mut attempt).await?);
+        let (hash_is_known, proven) =
+            (hash.is_some(), self.proves(&tenant, password, hash, &mut attempt).await?);
         let Some((user, status)) = found.filter(|(user, _)| proven && user.enabled) else {
             // An unknown user name may be a mistyped password, so it is not logged.
             let user = if hash_is_known { user.as_str() } else { "(unknown)" };
@@ -135,7 +134,13 @@ impl Authenticator {
 
     /// Returns whether a password matches a hash. A correct generated secret is verified fast; everything
     /// else takes as long as a wrong password of a person.
-    async fn proves(&self, password: String, hash: Option<&str>, attempt: &mut Attempt<'_>) -> Result<bool> {
+    async fn proves(
+        &self,
+        tenant: &TenantId,
+        password: String,
+        hash: Option<&str>,
+        attempt: &mut Attempt<'_>,
+    ) -> Result<bool> {
         let chosen = hash.filter(|hash| password::is_chosen(hash));
         if chosen.is_none()
             && let Some(hash) = hash
@@ -146,9 +151,10 @@ impl Authenticator {
             attempt.tried();
         }
         attempt.hashing().await?;
+        let turn = self.hashing.turn_of_log_in(tenant).await?;
+        attempt.tried();
         let hash = chosen.unwrap_or(&self.unmatched_password_hash).to_owned();
-        let matches =
-            self.chosen_passwords.send(VerifyChosen { password, hash }).await.map_err(Error::unavailable)?;
+        let matches = self.hashing.verify(turn, password, hash).await?;
         Ok(matches && chosen.is_some())
     }
 }

@@ -1,22 +1,21 @@
 //! Extraction of the caller from a request. A cached caller is returned at once; otherwise the credentials are
 //! verified, as long as the client is there.
 
-use std::future::{Ready, pending, ready};
+use std::future::{Ready, ready};
 
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_store::shares;
-use tokio::time::sleep;
 
 use super::caller::{Caller, Requester};
 use super::throttle::RequestSource;
 use super::{Authenticator, cors};
-use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
+use crate::connection::ConnectionHandle;
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::Head;
-use crate::http::{application_key, authority, client_address};
+use crate::http::{RequestHead, application_key, authority, client_address};
 
 /// Returns the caller of a request if it is cached, checked against its scope; `None` if verification is
 /// necessary.
@@ -68,14 +67,6 @@ async fn authenticate(head: &impl Head) -> Result<Caller> {
     Caller { sent_by, ..caller }.within_scope(head.method())
 }
 
-/// Resolves some time after the client has closed its half of the connection. Such a client may still read (B-24). But
-/// a verification may wait much longer, and a request whose client is gone should make room for others.
-async fn client_left(request: &HttpRequest) {
-    let Some(line) = request.conn_data::<ConnectionHandle>() else { return pending().await };
-    line.peer_ends().await;
-    sleep(FOR_A_SILENT_PEER).await;
-}
-
 type Identified = Either<Ready<Result<Caller>>, LocalBoxFuture<'static, Result<Caller>>>;
 
 fn identified(request: &HttpRequest, counting: Counting) -> Identified {
@@ -84,10 +75,12 @@ fn identified(request: &HttpRequest, counting: Counting) -> Identified {
         None => {
             let request = request.clone();
             Either::Right(Box::pin(async move {
+                // A verification may wait long, and a request whose client is gone makes room for others.
+                let head = RequestHead::of(&request);
                 tokio::select! {
                     biased;
                     caller = identify(&request) => noted(&request, caller, counting),
-                    () = client_left(&request) => Err(ApiError::Unauthorized),
+                    () = head.client_left() => Err(ApiError::Unauthorized),
                 }
             }))
         }

@@ -10,6 +10,7 @@ mod changes;
 pub mod cors;
 mod domains;
 mod extraction;
+mod hashing;
 mod jwt;
 mod lanes;
 mod limits_token;
@@ -24,9 +25,7 @@ mod user_administration;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use actix::{Addr, SyncArbiter};
 use platform_actors::{Changed, Holders};
-use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenant::TenantStatus;
@@ -41,8 +40,9 @@ use application_keys::ApplicationKeys;
 use basic::Credentials;
 use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
+use hashing::HashingThreads;
 use jwt::{PublicKeys, is_bearer};
-use password::{ChosenPasswords, HashChosen, SecretKey};
+use password::SecretKey;
 use throttle::Throttle;
 
 use caller::Proof;
@@ -53,6 +53,7 @@ pub use rate_limit::RateLimit;
 pub use throttle::RequestSource;
 
 use crate::http::error::{ApiError, Result, TokenFlaw};
+use crate::stop::Stop;
 
 /// The lifetime of cached callers; a change of the user drops them at once.
 const REMEMBERED: Duration = Duration::from_secs(300);
@@ -87,7 +88,7 @@ pub struct Authenticator {
     flights: Cache<Flight, Result<Caller>>,
     changes: Changes,
     throttle: Throttle,
-    chosen_passwords: Addr<ChosenPasswords>,
+    hashing: HashingThreads,
     /// A hash that no password matches, for accounts without a password.
     unmatched_password_hash: String,
     /// A hash that no secret matches, for unknown clients.
@@ -114,8 +115,8 @@ impl Authenticator {
         regions: Vec<String>,
         limits: &Limits,
         gateway: GatewayCheck,
+        stop: Arc<Stop>,
     ) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let random = ring::rand::SystemRandom::new();
         Self {
             domains: Domains::new(database.clone(), default_tenant, regions),
@@ -129,7 +130,7 @@ impl Authenticator {
             flights: Cache::new(0),
             changes: Changes::default(),
             throttle: Throttle::new(limits, &secret_key),
-            chosen_passwords: SyncArbiter::start((cores / 2).max(1), || ChosenPasswords),
+            hashing: HashingThreads::start(stop),
             unmatched_password_hash: password::hash_chosen(&password::generate()),
             token_validity: limits.access_token,
             gateway,
@@ -240,31 +241,6 @@ impl Authenticator {
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
         Ok(self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
-    }
-
-    /// Hashes a password that a person chose, if there is one, on the threads for slow hashes (U-16).
-    ///
-    /// # Errors
-    /// `Unavailable` when the server is stopping.
-    pub async fn hash_chosen(&self, password: Option<String>) -> Result<Option<String>> {
-        let Some(password) = password else { return Ok(None) };
-        Ok(Some(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::unavailable)?))
-    }
-
-    /// Hashes a device's password from a file (N-12).
-    ///
-    /// A password of 16 characters or more counts as generated: it cannot be guessed, so its hash need not be slow, and
-    /// a fleet of 10 000 such devices can register and reconnect within seconds. A shorter password counts as chosen by
-    /// a person (U-16), and is hashed on the threads for slow hashes.
-    ///
-    /// # Errors
-    /// The errors of [`Authenticator::hash_chosen`].
-    pub async fn hash_of_device(&self, password: &str) -> Result<String> {
-        if password.chars().count() >= MACHINE_SECRET {
-            return Ok(self.secret_key.hash(password));
-        }
-        let password = password.to_owned();
-        Ok(self.chosen_passwords.send(HashChosen { password }).await.map_err(Error::unavailable)?)
     }
 
     /// Drops the cached data of users whose password or rights changed. A changed tenant may have another

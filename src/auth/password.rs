@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use actix::prelude::*;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -41,46 +40,6 @@ pub fn hash_chosen(password: &str) -> String {
 /// nothing.
 pub fn verify_chosen(password: &str, hash: &str) -> bool {
     argon2id().verify_password(password.as_bytes(), hash).is_ok()
-}
-
-/// Verifies passwords that people chose, on a few threads of its own, so that guesses can exhaust neither
-/// memory (19 MiB each) nor CPU time.
-#[derive(Debug)]
-pub(super) struct ChosenPasswords;
-
-impl Actor for ChosenPasswords {
-    type Context = SyncContext<Self>;
-}
-
-/// Compares a password with a hash. Sent by the authenticator; the reply is whether they match.
-#[derive(Message)]
-#[rtype(result = "bool")]
-pub(super) struct VerifyChosen {
-    pub(super) password: String,
-    pub(super) hash: String,
-}
-
-impl Handler<VerifyChosen> for ChosenPasswords {
-    type Result = bool;
-
-    fn handle(&mut self, message: VerifyChosen, _: &mut Self::Context) -> bool {
-        verify_chosen(&message.password, &message.hash)
-    }
-}
-
-/// Hashes a password that a person chose. Sent by the authenticator; the reply is the hash.
-#[derive(Message)]
-#[rtype(result = "String")]
-pub(super) struct HashChosen {
-    pub(super) password: String,
-}
-
-impl Handler<HashChosen> for ChosenPasswords {
-    type Result = String;
-
-    fn handle(&mut self, message: HashChosen, _: &mut Self::Context) -> String {
-        hash_chosen(&message.password)
-    }
 }
 
 fn argon2id() -> Argon2<'static> {

@@ -18,6 +18,7 @@ pub mod query;
 pub mod reply;
 pub mod spool;
 
+use std::future::pending;
 use std::net::IpAddr;
 use std::sync::OnceLock;
 
@@ -29,9 +30,11 @@ use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::ProcessingMode;
 use platform_model::units::SystemOfUnits;
+use tokio::time::sleep;
 
 pub use address::{authority, base, client_address};
 
+use crate::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 use error::{ApiError, Result};
 use head::{Head, text};
 use negotiation::MediaRange;
@@ -56,6 +59,15 @@ impl RequestHead {
     /// Takes the turn of a CSV row that runs concurrently with others (S-03a). It can be taken once.
     pub(crate) fn take_turn(&self) -> Option<PublicationTurn> {
         self.request.extensions_mut().remove()
+    }
+
+    /// Resolves some time after the client has closed the connection, or its half of it. Such a client may still read
+    /// (B-24), so only work that lasts long ends then. It must be awaited by the handler itself.
+    pub(crate) async fn client_left(&self) {
+        // Calls of CSV rows have no connection of their own.
+        let Some(connection) = self.request.conn_data::<ConnectionHandle>() else { return pending().await };
+        connection.peer_ends().await;
+        sleep(FOR_A_SILENT_PEER).await;
     }
 
     /// Returns the query string unchanged.

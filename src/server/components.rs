@@ -12,6 +12,7 @@ use platform_model::links::Links;
 use crate::api::access_tokens::TokenRequests;
 use crate::api::application_binaries::Unpacking;
 use crate::api::applications::ApplicationViews;
+use crate::api::bulk_registration::FilesUnderWay;
 use crate::api::device_credentials::CredentialPolls;
 use crate::application_paths::ApplicationPaths;
 use crate::auth::access_token::GatewayCheck;
@@ -47,6 +48,7 @@ pub(super) struct Components {
     credential_polls: Data<CredentialPolls>,
     csv: Data<Csv>,
     errors: Data<ErrorDetail>,
+    files_under_way: Data<FilesUnderWay>,
     held_bytes: Data<HeldBytes>,
     hosted_files: Data<HostedFiles>,
     pub(super) jobs: Data<JobStates>,
@@ -70,7 +72,8 @@ impl Components {
         secret_key: Arc<SecretKey>,
         addresses: AddressSettings,
     ) -> Result<Self, Error> {
-        let (database, limits) = (platform.database().clone(), platform.limits());
+        let (database, limits, stop) =
+            (platform.database().clone(), platform.limits(), Arc::<Stop>::default());
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
         let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
         let authenticator = Data::new(Authenticator::new(
@@ -80,15 +83,15 @@ impl Components {
             settings.regions.clone(),
             limits,
             gateway,
+            stop.clone(),
         ));
         let cors = Data::new(Cors::new(database.clone()));
-        let hosted_files = HostedFiles::new(database, settings.hosted_cache_bytes);
         let (callers, origins) = (authenticator.clone(), cors.clone());
         platform.forget_by(move |changed| {
             callers.forget(changed);
             origins.forget(changed);
         });
-        let senders = authenticator.clone();
+        let (senders, applications) = (authenticator.clone(), Data::new(ApplicationPaths::default()));
         let held_bytes = HeldBytes::new(
             limits,
             platform.database().tenant_limits().clone(),
@@ -100,8 +103,6 @@ impl Components {
         let compatibility = ClientCompatibility(settings.client_compatibility);
         let realtime =
             Realtime { platform: platform.clone(), authenticator: authenticator.clone(), compatibility };
-        let (applications, stop) = (Data::new(ApplicationPaths::default()), Arc::<Stop>::default());
-        let requests = Data::new(RequestLog::new(settings.request_log));
         let policies = Data::new(Policies::new(&settings.hosted_content_security_policy));
         let services = Data::new(Services::new(
             platform.clone(),
@@ -119,8 +120,9 @@ impl Components {
             ))),
             csv: Data::new(Csv::new(platform.clone(), compatibility)),
             errors: Data::new(if settings.debug_errors { ErrorDetail::Full } else { ErrorDetail::Brief }),
+            files_under_way: Data::default(),
             held_bytes: Data::new(held_bytes),
-            hosted_files: Data::new(hosted_files),
+            hosted_files: Data::new(HostedFiles::new(database, settings.hosted_cache_bytes)),
             jobs: Data::default(),
             realtime: Data::new(realtime),
             token_requests: Data::new(TokenRequests(RateLimit::per_minute(
@@ -136,7 +138,7 @@ impl Components {
             authenticator,
             cors,
             policies,
-            requests,
+            requests: Data::new(RequestLog::new(settings.request_log)),
             services,
         })
     }
@@ -154,6 +156,7 @@ impl Components {
             .app_data(self.credential_polls.clone())
             .app_data(self.csv.clone())
             .app_data(self.errors.clone())
+            .app_data(self.files_under_way.clone())
             .app_data(self.held_bytes.clone())
             .app_data(self.hosted_files.clone())
             .app_data(self.jobs.clone())

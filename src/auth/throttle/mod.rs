@@ -318,7 +318,7 @@ pub(super) struct Attempt<'t> {
 }
 
 impl Attempt<'_> {
-    /// Waits until the source may use CPU time. From then on the attempt counts as a failure unless it succeeds.
+    /// Waits until the source may use CPU time.
     ///
     /// # Errors
     /// `TooManyRequests` when too many of its requests are waiting already, or the source has become a
@@ -331,11 +331,11 @@ impl Attempt<'_> {
             let turn = turn.filter(|_| delay.is_zero());
             self.turns.push(turn.ok_or_else(|| refuse(Throttled::Source, delay))?);
         }
-        self.counts = true;
         Ok(())
     }
 
-    /// Marks the attempt as failed: a password was compared and was wrong, even if the response has not been sent yet.
+    /// Notes that a password is compared. From then on the attempt counts as a failure unless it succeeds, even if the
+    /// client does not wait for the response.
     pub(super) fn tried(&mut self) {
         self.counts = true;
     }

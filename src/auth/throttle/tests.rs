@@ -247,7 +247,13 @@ async fn burst_of_a_source_is_not_tried_before_its_failures_count() {
         attempts.push(throttle.enter(account, source(1)).await.expect("room"));
     }
 
-    let tried = join_all(attempts.into_iter().map(async |mut attempt| attempt.hashing().await.is_ok()));
+    let tried = join_all(attempts.into_iter().map(async |mut attempt| {
+        let has_turn = attempt.hashing().await.is_ok();
+        if has_turn {
+            attempt.tried();
+        }
+        has_turn
+    }));
 
     assert_eq!(tried.await.into_iter().filter(|tried| *tried).count(), 4);
 }
@@ -258,11 +264,16 @@ async fn client_that_disconnects_while_hashing_has_guessed() {
     for _ in 0..2 {
         let mut attempt = throttle.enter(account(&throttle, "joe"), source(1)).await.expect("room");
         attempt.hashing().await.expect("a turn");
+        attempt.tried();
     }
+    // This one has not waited for the hash.
+    let mut early = throttle.enter(account(&throttle, "eve"), source(1)).await.expect("room");
+    early.hashing().await.expect("a turn");
+    drop(early);
     drop(throttle.enter(account(&throttle, "ann"), source(1)).await.expect("room"));
 
     let delay = |user| throttle.accounts.delay(&Subject::Everywhere(account(&throttle, user)));
-    assert!(delay("joe") > Duration::ZERO && delay("ann").is_zero());
+    assert!(delay("joe") > Duration::ZERO && delay("ann").is_zero() && delay("eve").is_zero());
 }
 
 /// A throttle of a server with the key of all test servers.

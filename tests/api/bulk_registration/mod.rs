@@ -12,6 +12,7 @@ mod properties;
 mod races;
 mod requests;
 mod tenants;
+mod under_way;
 
 use serde_json::{Value, json};
 

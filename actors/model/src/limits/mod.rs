@@ -73,6 +73,9 @@ limits! {
     /// Maximum bytes of a CSV file of devices to register, which is spooled in the system's temporary directory
     bulk_registration_bytes: usize = GIB, KIB..=TIB, "bulk-registration-bytes", "N-10";
 
+    /// Maximum number of CSV files of devices that one tenant registers at a server at once; further ones get 429
+    registration_files: usize = 4, 1..=1000, "registration-files-per-tenant", "N-18";
+
     /// Maximum bytes of an application's archive, which is spooled in the system's temporary directory
     application_bytes: usize = 512 * MIB, KIB..=TIB, "application-bytes", "W-02";
 
