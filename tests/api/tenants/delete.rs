@@ -40,8 +40,9 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO access_tokens (tenant, hash, client, scope, issued_at, expires_at) \
             SELECT $1, ($1 || n)::bytea, $1 || 1, '{READ}', now(), now() FROM generate_series(1, 2500) n",
         "INSERT INTO publication_listeners (tenant, server, hears) SELECT $1, server, true FROM publication_servers",
+        // Servers delete what belongs to a server that is gone, so these rows belong to the running one.
         "INSERT INTO user_sessions (tenant, user_name, server, clients) \
-            SELECT $1, 'user' || n, 1, '{}' FROM generate_series(1, 2500) n",
+            SELECT $1, 'user' || n, server, '{}' FROM publication_servers, generate_series(1, 2500) n",
         "INSERT INTO stored_sessions (client, tenant, state, expires_at) \
             SELECT $1 || n, $1, '{}', now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO new_device_requests (tenant, id, status, owner, created_at) \
@@ -94,7 +95,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO retention_runs (tenant, due_at, leased_until, told_late) \
             SELECT $1, now() - make_interval(days => n), now() + interval '1 hour', true FROM generate_series(1, 90) n",
         "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'unknown', 7)",
-        "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) VALUES ($1, 1, 1, 1, 1)",
+        "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) \
+            SELECT $1, server, 1, 1, 1 FROM publication_servers",
         "INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables) \
             VALUES ($1, now(), 1, 1, 1, '{}') ON CONFLICT DO NOTHING",
         "INSERT INTO tenant_statistics (tenant, day) \
@@ -102,7 +104,6 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO tenant_activity (tenant, server, measured_at, sessions, polls, sockets, queued, requests, writes, \
                 deliveries) \
             VALUES ($1, 0, now(), 1, 1, 1, 1, 1, 1, 1)",
-        "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) VALUES ($1, 0, 1, 1, 1)",
         "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'heldPolls', 7)",
         "INSERT INTO module_leases (tenant, process, fence, leased_until) VALUES ($1, 1, 1, now())",
     ] {

@@ -108,8 +108,10 @@ impl Database {
         if server.is_none() || self.publications.is_known.load(Ordering::Acquire) {
             return Ok(());
         }
+        // The listening connection, which registers this server, may need as long as a ping.
+        let longest = CONNECT.max(self.ping);
         while !self.publications.is_registered.load(Ordering::Acquire) {
-            if begun.elapsed() > CONNECT {
+            if begun.elapsed() > longest {
                 return Err(Error::unavailable("the database is not reachable"));
             }
             sleep(Duration::from_millis(5)).await;
