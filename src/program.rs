@@ -18,7 +18,7 @@ use crate::embedded_postgres::{
     Durability, EmbeddedPostgres, Options, holds_database, relocation, running_database_url,
 };
 use crate::prerequisites::Prerequisites;
-use crate::server::Server;
+use crate::server::{DatabaseAt, Server};
 use crate::start_error::StartError;
 use crate::stop::stop_signal;
 use crate::{open_files, secret_key, systemd, telemetry, tls};
@@ -124,7 +124,7 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
             Some(demo) => demo.introduce(user),
             None => greeting.introduce(user),
         };
-        let start = Box::pin(Server::start(settings, prerequisites, &url, &mut tell));
+        let start = Box::pin(Server::start(settings, prerequisites, at(&url, postgres.as_ref()), &mut tell));
         let server = systemd::while_starting(start).await?;
         let (base, database, vitals) = (server.base(), server.database(), server.vitals());
         if demo.is_none() {
@@ -183,6 +183,10 @@ fn private_postgres(settings: &Settings) -> Result<Option<EmbeddedPostgres>, Fai
 fn database_url(settings: &Settings, postgres: Option<&EmbeddedPostgres>) -> String {
     let chosen = settings.store.database_url.as_ref().map(|url| url.as_str().to_owned());
     chosen.or_else(|| postgres.map(EmbeddedPostgres::database_url)).unwrap_or_default()
+}
+
+fn at<'a>(url: &'a str, postgres: Option<&EmbeddedPostgres>) -> DatabaseAt<'a> {
+    if postgres.is_some() { DatabaseAt::JustStarted(url) } else { DatabaseAt::Shared(url) }
 }
 
 async fn supervise(postgres: Option<&mut EmbeddedPostgres>, database: &Database) -> std::convert::Infallible {
@@ -296,7 +300,8 @@ fn restore_backup(settings: &Settings, arguments: &RestoreArguments) -> Result<(
     })
 }
 
-/// Runs a command on a database, prints its result, and stops the private PostgreSQL if it was started for it.
+/// Runs a command on a database, prints its result, and stops the private PostgreSQL if it was started for it. Beside
+/// running servers it returns when what the command changed is in force there.
 fn connected(
     settings: &Settings,
     url: &str,
@@ -305,10 +310,11 @@ fn connected(
 ) -> Result<(), Failure> {
     let done = System::new().block_on(async {
         let database = Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
-        let told = command(&database, url).await?;
-        if !told.is_empty() {
-            writeln!(io::stdout(), "{told}")?;
+        let result = command(&database, url).await?;
+        if !result.is_empty() {
+            writeln!(io::stdout(), "{result}")?;
         }
+        administration::in_force::wait_if_announced(&database).await;
         Ok(())
     });
     if let Some(postgres) = postgres {

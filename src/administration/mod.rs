@@ -2,6 +2,7 @@
 //! [`applications`] and of [`tokens`].
 
 pub mod applications;
+pub(crate) mod in_force;
 pub mod servers;
 pub mod tokens;
 
@@ -63,8 +64,7 @@ pub async fn first_start(
         (&*settings.default_tenant, "admin", Rights::Administrator, admin_password),
     ] {
         let id = TenantId::parse(tenant)?;
-        let new = NewTenant::of_installation(id.clone(), format!("{tenant}.localhost"), "-".into());
-        ignore_duplicate(platform_store::tenants::insert_tenant(database, &new).await)?;
+        ensure_tenant(database, &id).await?;
         if platform_store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
             match insert_user(database, key, &id, user, rights, &secret).await {
@@ -79,6 +79,17 @@ pub async fn first_start(
         }
     }
     make_standard_applications(database, key).await
+}
+
+/// Creates a tenant of the installation, unless it exists. Another server may create it at the same time.
+async fn ensure_tenant(database: &Database, id: &TenantId) -> Result<()> {
+    match platform_store::users::ensure_tenant(database, id).await {
+        Err(Error::NotFound { .. }) => {
+            let new = NewTenant::of_installation(id.clone(), format!("{id}.localhost"), "-".into());
+            ignore_duplicate(platform_store::tenants::insert_tenant(database, &new).await)
+        }
+        exists => exists,
+    }
 }
 
 /// Creates the applications of tenant `management` that every deployment starts with, once: applications that

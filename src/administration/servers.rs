@@ -8,6 +8,7 @@ use platform_store::Database;
 use platform_store::servers::{Server, State, evict, list_servers, set_state};
 use serde_json::{Value, json};
 
+use super::in_force;
 use crate::cli::{Output, ServerChoice, ServerTask};
 
 /// Executes `platform server …` and returns the output: all servers, or the changed one.
@@ -30,6 +31,7 @@ pub async fn perform(database: &Database, task: &ServerTask) -> Result<String> {
 async fn turn(database: &Database, choice: &ServerChoice, state: State) -> Result<String> {
     let slot = find(database, &choice.server).await?.slot;
     set_state(database, slot, state).await?;
+    in_force::wait(database).await;
     Ok(shown(&list_servers(database).await?, choice.output))
 }
 

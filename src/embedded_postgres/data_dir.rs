@@ -199,7 +199,8 @@ fn create_private(directory: &Path, account: Option<&Account>) -> Result<(), Sta
     hand_over(directory, account)
 }
 
-fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
+/// Gives a file or directory to the account of PostgreSQL, if that is another one.
+pub(super) fn hand_over(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
     let Some(account) = account else { return Ok(()) };
     lchown(path, Some(account.uid), Some(account.gid)).map_err(StartError::io("change the owner of", path))
 }

@@ -4,7 +4,7 @@
 //! through a Unix socket and is stopped with the server. Reading order: [`EmbeddedPostgres::start`] here, then
 //! `binaries` (which installation), `account` (under which account), `relocation` (the default directory of a start as
 //! root), `data_dir` (the layout of the directory, the lock), `cluster` (the first start), `postmaster` (the running
-//! process and what a crash leaves), `disk` (the free space under it).
+//! process and what a crash leaves), `log` (its log file), `disk` (the free space under it).
 //!
 //! Three mechanisms end the database together with the server: [`EmbeddedPostgres::stop`] in an orderly shutdown; a
 //! signal from the kernel when the server dies in any other way (where `setpriv` of util-linux is installed); and the
@@ -16,6 +16,7 @@ mod cluster;
 mod data_dir;
 mod disk;
 mod error;
+mod log;
 mod postmaster;
 mod relocation;
 #[cfg(test)]
@@ -117,6 +118,8 @@ impl EmbeddedPostgres {
         let mut disk = Disk::new(launch.cluster.clone(), data_dir.reserve(), options.least_free);
         // On a full disk, the start already needs the space of the reserve.
         disk.check();
+        let Launch { cluster, binaries, account, durability, .. } = &launch;
+        cluster::upgrade_roles(cluster, binaries, account.as_ref(), *durability)?;
         let now = Instant::now();
         let mut postgres = Self {
             launch,
@@ -131,7 +134,7 @@ impl EmbeddedPostgres {
         Ok(postgres)
     }
 
-    /// Returns the connection string for the superuser `platform` and the database `platform`: `host=<socket directory>
+    /// Returns the connection string for the role `platform` and its database `platform`: `host=<socket directory>
     /// user=platform dbname=platform`, libpq's key/value form.
     pub fn database_url(&self) -> String {
         data_dir::database_url(&self.socket_dir().to_string_lossy())
@@ -155,11 +158,12 @@ impl EmbeddedPostgres {
 
     /// Restarts the database when it ended by itself or was stopped by an operator, after a delay of one second that
     /// grows to three. Called about twice a second on the thread that called [`start`](Self::start); returns
-    /// immediately unless it starts the database.
+    /// immediately unless it starts the database or rotates its log.
     ///
     /// # Errors
     /// [`StartError`] of a failed attempt; later calls try again.
     pub fn supervise(&mut self) -> Result<Supervision, StartError> {
+        self.rotate_log();
         if let Some(child) = &mut self.child {
             let Ok(Some(status)) = child.try_wait() else {
                 if self.started.elapsed() > PROVEN {
@@ -195,6 +199,12 @@ impl EmbeddedPostgres {
         }
     }
 
+    fn rotate_log(&self) {
+        if let Err(error) = log::rotate(&self.launch.log) {
+            tracing::warn!(%error, "the log of the private postgresql cannot be rotated");
+        }
+    }
+
     fn postpone(&mut self) {
         self.next_attempt = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
@@ -203,6 +213,7 @@ impl EmbeddedPostgres {
     fn launch(&mut self) -> Result<(), StartError> {
         let begin = Instant::now();
         self.clear_socket();
+        self.rotate_log();
         let child = self.launch.start()?;
         tracing::info!(
             process.pid = child.id(),

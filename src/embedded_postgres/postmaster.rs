@@ -1,9 +1,9 @@
 //! The running PostgreSQL: reads its pid file, starts it, and stops one that an earlier run left.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     io::{Read, Seek, SeekFrom},
-    os::unix::{fs::OpenOptionsExt, process::CommandExt},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -17,6 +17,7 @@ use super::{
     account::{Account, command},
     binaries::Binaries,
     cluster::last_lines,
+    log,
 };
 
 /// The timeout of a start, including recovery after a crash.
@@ -147,8 +148,7 @@ impl Launch {
     /// # Errors
     /// `NotReady` with the end of its log when it ends or takes longer than two minutes.
     pub(super) fn start(&self) -> Result<Child, StartError> {
-        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.log);
-        let log = log.map_err(StartError::io("open", &self.log))?;
+        let log = log::open(&self.log).map_err(StartError::io("open", &self.log))?;
         let already = log.metadata().map_err(StartError::io("read", &self.log))?.len();
         let handle = || log.try_clone().map_err(StartError::io("open", &self.log));
         let mut command = self.command();
@@ -258,12 +258,14 @@ pub(super) fn stop_child(child: &mut Child) {
 const TIED: [&str; 3] = ["--pdeathsig", "INT", "--"];
 
 /// These settings are passed on the command line, so that they override `postgresql.conf`.
-const COMMON: [&str; 7] = [
+const COMMON: [&str; 8] = [
     "listen_addresses=",
     "unix_socket_permissions=0700",
     "wal_compression=on",
     "log_destination=stderr",
     "logging_collector=off",
+    // Statements contain what clients sent.
+    "log_min_error_statement=panic",
     "log_timezone=UTC",
     // The unit of the package allows no memory that is both written and executed.
     "jit=off",

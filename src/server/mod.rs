@@ -40,6 +40,16 @@ const RELEASE_SPREAD: Duration = Duration::from_secs(5);
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 /// The maximum number of connections per worker. The effective limit is the limit of open files.
 const CONNECTIONS_PER_WORKER: usize = 1_000_000;
+
+/// The database of a server, by its connection string.
+#[derive(Debug, Clone, Copy)]
+pub enum DatabaseAt<'a> {
+    /// A PostgreSQL that other servers may use.
+    Shared(&'a str),
+    /// A private PostgreSQL that this process has just started, so that earlier servers on it have ended.
+    JustStarted(&'a str),
+}
+
 /// A server that accepts connections.
 pub struct Server {
     components: Components,
@@ -66,16 +76,13 @@ impl Server {
     pub async fn start(
         settings: &Settings,
         prerequisites: Prerequisites,
-        database_url: &str,
+        at: DatabaseAt<'_>,
         tell: &mut dyn FnMut(NewUser) -> io::Result<()>,
     ) -> Result<Self, StartError> {
         telemetry::start_metrics();
         let (scheme, address) = (prerequisites.scheme(), prerequisites.address());
         let (limits, tls) = (settings.limits(), prerequisites.tls.clone());
-        let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
-        let database = Database::new(database_url, connections, &limits)?;
-        database.migrate().await?;
-        platform_store::measurements::partitions::make_partitions(&database).await?;
+        let database = open_database(settings, at).await?;
         let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
@@ -93,7 +100,7 @@ impl Server {
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
         };
-        let platform = Platform::start(database, limits, settings.actor_threads).await?;
+        let platform = Box::pin(Platform::start(database, limits, settings.actor_threads)).await?;
         platform.database().check_connections().await?;
         let components = Components::assemble(settings, platform, secret_key, addresses)?;
         // Modules and sessions receive changes of other servers through the watch.
@@ -206,6 +213,19 @@ impl Server {
         }
         self.components.platform.stop();
     }
+}
+
+/// Connects to the database and brings its schema up to date.
+async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Database, StartError> {
+    let (DatabaseAt::Shared(url) | DatabaseAt::JustStarted(url)) = at;
+    let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
+    let database = Database::new(url, connections, &settings.limits())?;
+    database.migrate().await?;
+    platform_store::measurements::partitions::make_partitions(&database).await?;
+    if matches!(at, DatabaseAt::JustStarted(_)) {
+        database.end_departed_servers().await?;
+    }
+    Ok(database)
 }
 
 /// Returns the name of this machine.

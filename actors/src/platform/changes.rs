@@ -12,7 +12,7 @@ use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::publication::Publication;
-use platform_store::announcements::{Change, RightsChange};
+use platform_store::announcements::{CarriedOut, Change, RightsChange};
 use platform_store::publications::{DeliveryHold, Receivers};
 use platform_store::users;
 use platform_store::watch;
@@ -128,12 +128,31 @@ impl Platform {
     pub async fn watch(self: Arc<Self>) {
         let (sender, mut seen) = mpsc::unbounded_channel();
         let watching = tokio::spawn(watch::watch(self.database.clone(), sender));
-        let mut changes = Vec::new();
+        let (mut changes, mut under_way) = (Vec::new(), Vec::new());
         while seen.recv_many(&mut changes, SESSIONS_PER_CHECK).await > 0 {
+            let asks = |change: &Change| matches!(change, Change::IsApplied(..));
+            let (questions, changes): (Vec<_>, Vec<_>) = changes.drain(..).partition(asks);
             // This loop does not wait until the sessions have ended, so the next change is handled at once.
-            drop(self.database.bus().carry_out(Change::joined(changes.drain(..))));
+            under_way.retain(|before: &CarriedOut| !before.is_finished());
+            under_way.push(self.database.bus().carry_out(Change::joined(changes)));
+            for question in Change::joined(questions) {
+                let reported = self.clone().report(question, std::mem::take(&mut under_way));
+                under_way.push(CarriedOut::begin(reported));
+            }
         }
         watching.abort();
+    }
+
+    /// Reports to a command that changes are applied, as soon as they are.
+    async fn report(self: Arc<Self>, question: Change, before: Vec<CarriedOut>) {
+        for before in before {
+            before.finished().await;
+        }
+        if let Change::IsApplied(_, asker) = question
+            && let Err(error) = self.database.report_applied(&asker).await
+        {
+            tracing::debug!(%error, "a command is not notified that its change is applied");
+        }
     }
 
     fn forget(&self, change: &Change) {
@@ -163,6 +182,7 @@ impl Platform {
             Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
+            Change::IsApplied(..) => {}
             Change::Anything => {
                 self.modules.check_soon();
                 self.database.applications_changed();
@@ -208,7 +228,8 @@ impl Platform {
                 | Change::Names(_)
                 | Change::Applications(_)
                 | Change::Modules(_)
-                | Change::Guess(..) => {}
+                | Change::Guess(..)
+                | Change::IsApplied(..) => {}
             }
         }
     }

@@ -117,6 +117,9 @@ async fn kill_9_leaves_no_database_behind_that_hinders_the_next_start() {
     let program = serve(directory.path());
 
     assert_eq!(Caller::new(program.base(), ADMIN).get("/alarm/alarms").await.status, 200);
+    // Nobody waits for the predecessor, which had its PostgreSQL for itself.
+    let log = program.log();
+    assert!(!log.contains("servers do not respond") && !log.contains("other servers"), "{log}");
 }
 
 #[tokio::test]

@@ -10,6 +10,8 @@ use std::thread;
 
 use platform::auth::password::SecretKey;
 use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use platform_model::limits::Limits;
+use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
@@ -223,9 +225,13 @@ impl TestDatabase {
         self.execute(statement, &[&tenant, &name, &roles]).await;
     }
 
-    /// Notifies the servers that a user of tenant `main` was changed by SQL.
+    /// Notifies the servers that a user of tenant `main` was changed by SQL, and waits until they have applied that: a
+    /// session that moves between two servers meanwhile may escape both.
     pub async fn notify_user(&self, name: &str) {
         self.execute("SELECT pg_notify('platform_users', 'main/' || $1)", &[&name]).await;
+        let connections = Connections { reads: 1, devices: 1 };
+        let database = Database::new(&self.url, connections, &Limits::default()).unwrap();
+        database.wait_until_applied().await.unwrap();
     }
 
     /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
-use platform::server::Server;
+use platform::server::{DatabaseAt, Server};
 use platform_store::{Database, Room};
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
@@ -355,7 +355,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let (report, started) = mpsc::channel();
     let start = async move || {
         let prerequisites = Prerequisites::check(&settings)?;
-        Server::start(&settings, prerequisites, &url, &mut |_| Ok(())).await
+        Server::start(&settings, prerequisites, DatabaseAt::Shared(&url), &mut |_| Ok(())).await
     };
     let serve = async move || match start().await {
         Ok(server) => {

@@ -20,8 +20,19 @@ const KNOWN_AS_OWN: Duration = Duration::from_secs(120);
 pub struct CarriedOut(Option<JoinHandle<()>>);
 
 impl CarriedOut {
+    /// Starts a task that is a part of applying changes.
+    pub fn begin(rest: impl Future<Output = ()> + Send + 'static) -> Self {
+        // If there is no runtime any more, the process is about to end.
+        Self(tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(rest)))
+    }
+
+    /// Returns whether the change is applied completely.
+    pub fn is_finished(&self) -> bool {
+        self.0.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// Waits until the change is applied completely.
-    pub(crate) async fn finished(self) {
+    pub async fn finished(self) {
         if let Some(rest) = self.0 {
             // The task ends early only when the process ends.
             rest.await.ok();
@@ -78,9 +89,7 @@ impl Bus {
         let Some(carry_out) = self.carry_out.get().filter(|_| !changes.is_empty()) else {
             return CarriedOut(None);
         };
-        let rest = carry_out(changes);
-        // If there is no runtime any more, the process is about to end.
-        CarriedOut(tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(rest)))
+        CarriedOut::begin(carry_out(changes))
     }
 
     /// Reads a notification. Returns `None` for a notification of this process and for one that cannot be parsed.
@@ -118,6 +127,11 @@ impl Bus {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.own.lock().under_way.insert(number, Vec::new());
         number
+    }
+
+    /// Returns whether this process has announced changes.
+    pub fn has_announced(&self) -> bool {
+        self.next.load(Ordering::Relaxed) > 0
     }
 
     /// Notes that the transaction is committed and its changes are applied.

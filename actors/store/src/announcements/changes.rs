@@ -53,6 +53,8 @@ pub enum Change {
     /// A log-in with a wrong password or token failed at one server; the others count it, too. The text is that of
     /// the HTTP layer.
     Guess(TenantId, Box<str>),
+    /// The question of a command whether everything announced before is applied. The text names the command.
+    IsApplied(TenantId, Box<str>),
     /// Changes may have been missed while the connection was lost.
     Anything,
 }
@@ -69,6 +71,7 @@ const NAMES: &str = "+names";
 const APPLICATIONS: &str = "+applications";
 const MODULES: &str = "+modules";
 const GUESS: &str = "+guess/";
+const IS_APPLIED: &str = "+applied/";
 
 impl Change {
     /// Adds a change to others. Changes of the same kind for users of one tenant are merged.
@@ -113,6 +116,7 @@ impl Change {
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
             Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
+            Self::IsApplied(tenant, asker) => vec![format!("{tenant}/{IS_APPLIED}{asker}")],
             // It is not announced, because each server detects it by itself.
             Self::Anything => Vec::new(),
         }
@@ -126,6 +130,9 @@ impl Change {
         }
         if let Some(guess) = text.strip_prefix(GUESS) {
             return Some(Self::Guess(tenant, guess.into()));
+        }
+        if let Some(asker) = text.strip_prefix(IS_APPLIED) {
+            return Some(Self::IsApplied(tenant, asker.into()));
         }
         if let Some(list) = text.strip_prefix(USERS) {
             return Some(Self::Users(tenant, serde_json::from_str(list).ok()?));
@@ -208,7 +215,8 @@ mod tests {
             Change::Availability(tenant.clone(), ManagedObjectId(7)),
             Change::Names(tenant.clone()),
             Change::Applications(tenant.clone()),
-            Change::Modules(tenant),
+            Change::Modules(tenant.clone()),
+            Change::IsApplied(tenant, "0123456789abcdef".into()),
         ]
     }
 

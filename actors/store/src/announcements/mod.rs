@@ -7,9 +7,10 @@
 //! during the commit, this process does not learn how the transaction ended; its notifications then count as those of
 //! another process.
 //!
-//! Reading order: [`changes`] defines the kinds of changes, [`bus`] recognizes this process's own notifications, and
-//! this file runs the transactions.
+//! Reading order: [`changes`] defines the kinds of changes, [`bus`] recognizes this process's own notifications, this
+//! file runs the transactions, and [`applied`] lets commands wait for the servers.
 
+mod applied;
 mod bus;
 mod changes;
 
@@ -24,7 +25,7 @@ use platform_model::publication::Publication;
 use super::publications::Ended;
 use super::{Connection, Database};
 pub(crate) use bus::Bus;
-use bus::CarriedOut;
+pub use bus::CarriedOut;
 pub use changes::{Change, RightsChange};
 pub use changes::{Holders, Names};
 

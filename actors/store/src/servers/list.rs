@@ -87,8 +87,8 @@ pub async fn list_living(database: &Database) -> Result<Vec<(i64, String)>> {
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Drains a living server, or lets it accept new clients again, unless it is stopping. The server applies this within
-/// a second or two. One statement.
+/// Drains a living server, or lets it accept new clients again, unless it is stopping. The server applies this with
+/// its next renewal, or when a command waits for it. One statement.
 ///
 /// # Errors
 /// `Invalid` when no living server holds the slot; `Unavailable` or `Database`.

@@ -24,6 +24,8 @@ pub use list::{Server, State, evict, list_living, list_servers, set_state};
 const TAKE: &str = include_str!("../../../../sql/queries/servers/take.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/servers/renew.sql");
 const GIVE_BACK: &str = include_str!("../../../../sql/queries/servers/give_back.sql");
+const END_DEPARTED: &str = include_str!("../../../../sql/queries/servers/end_departed.sql");
+const FIND_STATE: &str = include_str!("../../../../sql/queries/servers/find_state.sql");
 const COUNT_CONNECTIONS: &str = include_str!("../../../../sql/queries/servers/count_connections.sql");
 
 /// The time between the renewal of a lease and its end.
@@ -183,6 +185,18 @@ impl Membership {
         Err(Error::unavailable("all 256 slots for servers are taken; see `platform server list`"))
     }
 
+    /// Reads the state that the operator wants of this server, before the next renewal would read it.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(crate) async fn read_state(&self, client: &Client) -> Result<()> {
+        let (Some(slot), Some(incarnation)) = (self.slot(), self.incarnation()) else { return Ok(()) };
+        if let Some(row) = client.query_opt(FIND_STATE, &[&slot, &incarnation]).await? {
+            self.note_state(row.get(0));
+        }
+        Ok(())
+    }
+
     fn note_renewal(&self, slot: i16) {
         *self.held.lock() = Some(Held { slot, renewed: Instant::now() });
     }
@@ -214,6 +228,17 @@ impl Database {
         let incarnation = client.query_one("SELECT nextval('server_processes')", &[]).await?.get(0);
         let introduced = membership.introduced.get_or_init(|| Introduced { incarnation, introduction });
         membership.take(&client, introduced, self.most_connections()).await
+    }
+
+    /// Ends the leases of the servers without a connection to the database, so that nobody waits for them. It is called
+    /// by a process that has just started the PostgreSQL itself: whoever is not connected to it ended together with its
+    /// predecessor. One statement.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn end_departed_servers(&self) -> Result<()> {
+        self.reader().await?.execute(END_DEPARTED, &[]).await?;
+        Ok(())
     }
 
     /// Logs a warning if the servers of the deployment may open more connections than PostgreSQL accepts.
