@@ -8,6 +8,7 @@ use std::time::Instant;
 use actix_web::HttpMessage;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderValue;
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use platform_model::error::Error;
 use platform_store::shares;
 
 use crate::auth::{Requester, cors};
-use crate::connection::OVERLONG;
+use crate::connection::{ConnectionHandle, Flaw, KEEP_ALIVE_TIMEOUT, KEPT, REPLACED};
 use crate::http::error::ApiError;
 use crate::http::head::{Head, X_HTTP_METHOD};
 use crate::http::hosted::{AtHome, Policies};
@@ -23,7 +24,8 @@ use crate::http::path::{AsReceived, collapsed};
 use crate::http::{address, held_bytes, hosted};
 use crate::request_counts;
 use crate::request_log::{RequestLog, X_REQUEST_ID};
-use crate::telemetry::RouteDurations;
+use crate::stop::Stop;
+use crate::telemetry::{self, RouteDurations};
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
 /// client's address, request durations, a log line and an id, responses to HEAD, large responses, the policies of
@@ -54,6 +56,7 @@ pub async fn around(
     let mut response = held_bytes::count(without_body(response));
     response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);
+    announce_keep_alive(&mut response);
     if hosted::is_below_apps(response.request().path()) {
         let request = response.request().clone();
         let at_home = response.response().extensions().get::<AtHome>().copied();
@@ -68,15 +71,35 @@ pub async fn around(
 
 /// Returns the error of a malformed head, independent of the requested resource.
 fn malformed(request: &ServiceRequest) -> Option<ApiError> {
-    if request.path() == OVERLONG {
-        let message = "The address of the request is longer than the 65534 bytes allowed";
-        return Some(ApiError::Http(StatusCode::URI_TOO_LONG, message.into()));
+    if let Some(flaw) = flaw_of(request) {
+        telemetry::count_flawed_head(if flaw == Flaw::Slow { "slow" } else { "malformed" });
+        let client = address::client_address(request.request());
+        tracing::debug!(?flaw, %client, "a request was refused, because its head cannot be used");
+        return Some(flaw.into());
     }
     if request.headers().get_all(header::AUTHORIZATION).nth(1).is_some() {
         let message = "The request has more than one header Authorization";
         return Some(Error::Malformed(message.into()).into());
     }
     address::check(request.request()).map_err(Into::into).and_then(|()| held_bytes::check(request)).err()
+}
+
+/// Returns the flaw of a request that the connection has replaced (E-01a).
+fn flaw_of(request: &ServiceRequest) -> Option<Flaw> {
+    let is_replaced = request.path() == REPLACED;
+    is_replaced.then(|| request.conn_data::<ConnectionHandle>()?.flaw())?
+}
+
+/// Announces how long an idle connection is kept, if it is kept after this response (B-21c).
+fn announce_keep_alive(response: &mut ServiceResponse<BoxBody>) {
+    let request = response.request();
+    let keeps = request.head().connection_type() == ConnectionType::KeepAlive
+        && response.response().head().keep_alive()
+        && !request.state::<Stop>().has_begun()
+        && request.conn_data::<ConnectionHandle>().is_some_and(|connection| !connection.has_unread_body());
+    if keeps {
+        response.headers_mut().insert(KEPT, HeaderValue::from_static(KEEP_ALIVE_TIMEOUT));
+    }
 }
 
 /// Applies the method that clients limited to GET and POST name in a header (C-06). An unknown name is routed as an

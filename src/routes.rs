@@ -4,6 +4,7 @@
 mod path;
 
 use actix_web::guard::fn_guard;
+use actix_web::http::Uri;
 use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use platform_model::bayeux::channel::Endpoint;
 
@@ -20,6 +21,7 @@ use crate::console;
 use crate::csv;
 use crate::health::{self, Metrics};
 use crate::http::error::{ApiError, Result, Shape};
+use crate::http::path::collapsed;
 use crate::lane::{NewData, Resource as LaneResource};
 use crate::long_polling;
 use crate::realtime::websocket;
@@ -86,6 +88,17 @@ const BAYEUX: [(&str, Endpoint); 5] = [
     ("/notification/operations", Endpoint::Operations),
     ("/devicecontrol/notifications", Endpoint::Operations),
 ];
+
+/// The paths of microservices (W-14).
+const SERVICES: &str = "/service/";
+
+/// Returns whether a target can be upgraded to a WebSocket: the Bayeux endpoints and the paths of microservices. Offers
+/// to all others are ignored (C-21).
+pub(crate) fn takes_upgrades(target: &str) -> bool {
+    let Ok(uri) = Uri::try_from(target) else { return false };
+    let uri = collapsed(&uri).unwrap_or(uri);
+    uri.path().starts_with(SERVICES) || BAYEUX.iter().any(|(path, _)| *path == uri.path())
+}
 
 /// Returns the Bayeux paths with a message type appended, as clients of the reference implementation send them (B-19a).
 fn bayeux_with_message_types() -> impl Iterator<Item = (String, Endpoint)> {

@@ -66,13 +66,7 @@ pub async fn create(
     let media_type = head.accepted_by_name("application")?;
     let limit = platform.limits().application_bytes;
     let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
-    let (application, archive) = match Box::pin(receive(&platform, &caller, &path, &mut form)).await {
-        Ok(received) => received,
-        Err(refusal) => {
-            form.refuse().await;
-            return Err(refusal);
-        }
-    };
+    let (application, archive) = Box::pin(receive(&platform, &caller, &path, &mut form)).await?;
 
     let (version, upload) = Box::pin(unpack(&platform, &unpacking, &application, archive)).await?;
     let (database, tenant) = (platform.database(), &caller.tenant);

@@ -174,13 +174,11 @@ impl FileUpload<'_> {
             (range.reaches() > limits.binary_bytes as u64).then_some(limits.binary_bytes)
         };
         if let Some(limit) = limit {
-            body.refuse().await;
             return Err(ApiError::TooLarge { limit });
         }
         let limit = limits.binary_chunk_bytes;
         let announced = body.announced().filter(|length| *length <= limit);
         if let Some(Err(error)) = announced.map(|length| range.check_length(length as u64)) {
-            body.refuse().await;
             return Err(error.into());
         }
         let mut upload = self.receive(body, limit).await?;
@@ -192,27 +190,17 @@ impl FileUpload<'_> {
     /// Stores a raw body.
     async fn receive(&self, mut body: UnreadBody, limit: usize) -> Result<Upload> {
         if body.announced().is_some_and(|length| length > limit) {
-            body.refuse().await;
             return Err(ApiError::TooLarge { limit });
         }
         let mut upload = self.begin().await?;
-        if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
-            body.refuse().await;
-            return Err(refusal);
-        }
+        file::receive(&mut upload, &mut body, limit).await?;
         Ok(upload)
     }
 
     async fn form(self, head: &RequestHead, body: UnreadBody) -> Result<HttpResponse> {
         let limit = self.platform.limits().binary_bytes + MAX_OBJECT + FRAMING;
         let mut form = Form::new(head, body, limit).await?;
-        let (upload, finished) = match Box::pin(self.receive_form(&mut form)).await {
-            Ok(received) => received,
-            Err(refusal) => {
-                form.refuse().await;
-                return Err(refusal);
-            }
-        };
+        let (upload, finished) = Box::pin(self.receive_form(&mut form)).await?;
         self.place(head, upload, finished).await
     }
 

@@ -52,13 +52,7 @@ pub async fn create(
     let limits = platform.limits();
     let mut form = Form::new(&head, body, limits.binary_bytes + limits.body_bytes + FRAMING).await?;
     let ReceivedForm { object, upload, binary } =
-        match Box::pin(receive(&platform, &caller.tenant, &mut form)).await {
-            Ok(received) => received,
-            Err(refusal) => {
-                form.refuse().await;
-                return Err(refusal);
-            }
-        };
+        Box::pin(receive(&platform, &caller.tenant, &mut form)).await?;
     let (links, stores) = (origin.links.clone(), origin.mode.stores());
 
     let tenant = platform.tenant(&caller.tenant);
@@ -135,14 +129,10 @@ pub async fn update(
     let (database, limit) = (platform.database(), platform.limits().binary_bytes);
     let replaced = platform_store::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
-        body.refuse().await;
         return Err(ApiError::TooLarge { limit });
     }
     let mut upload = Upload::begin(database, &caller.tenant, platform.next_id()?).await?;
-    if let Err(refusal) = file::receive(&mut upload, &mut body, limit).await {
-        body.refuse().await;
-        return Err(refusal);
-    }
+    file::receive(&mut upload, &mut body, limit).await?;
     let content_type = binary::content_type(head.content_type());
     let binary = upload.finish(replaced.name, content_type).await?;
     let (links, stores) = (origin.links.clone(), origin.mode.stores());

@@ -145,11 +145,7 @@ pub async fn remove(
 /// Reads the only part of a form, whatever its name is.
 async fn form(head: &RequestHead, body: UnreadBody) -> Result<Bytes> {
     let mut form = Form::new(head, body, TEXT_BYTES + FRAMING).await?;
-    let text = only_part(&mut form).await;
-    if text.is_err() {
-        form.refuse().await;
-    }
-    text
+    only_part(&mut form).await
 }
 
 async fn only_part(form: &mut Form) -> Result<Bytes> {

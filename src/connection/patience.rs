@@ -2,54 +2,83 @@
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use platform_model::limits::Limits;
 
 use super::clock::{Clock, Deadline};
+use super::discard::Discard;
 use super::stream::Stream;
+use crate::stop::Stop;
+
+/// The longest pauses of a client whose bytes are discarded (C-07b), if those of a body may be longer.
+const PAUSE_OF_DISCARDED: Duration = Duration::from_secs(10);
+/// The time after which a response that nobody reads no longer delays a stop.
+const UNREAD_AT_STOP: Duration = Duration::from_secs(3);
+
+/// The terms that hold for all connections of a worker.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    pub(crate) clock: Rc<Clock>,
+    pub(crate) stop: Arc<Stop>,
+    /// A peer that accepts nothing for this time counts as gone.
+    pub(crate) unread_answer: Duration,
+    /// The pace at which bytes must arrive that are discarded.
+    pub(crate) discards: Pace,
+    /// Returns whether a target can be upgraded to a WebSocket (C-21).
+    pub(crate) takes_upgrades: fn(&str) -> bool,
+}
+
+impl Terms {
+    /// Returns new bounds of what is discarded.
+    pub(super) fn discard(&self) -> Box<Discard> {
+        Box::new(Discard::new(&self.clock, self.discards.clone()))
+    }
+}
 
 /// Detects a peer that does not accept the bytes written to it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WriteTimeout {
-    clock: Rc<Clock>,
-    /// A peer that accepts nothing for this time counts as gone.
-    longest: Duration,
     /// The timer of a write that found no space in the send buffer.
     stuck: Option<Deadline>,
+    /// Whether the timer is that of a stop.
+    is_of_stop: bool,
 }
 
 impl WriteTimeout {
-    pub(crate) fn new(clock: Rc<Clock>, longest: Duration) -> Self {
-        Self { clock, longest, stuck: None }
-    }
-
-    pub(super) fn clock(&self) -> &Rc<Clock> {
-        &self.clock
-    }
-
     /// Returns the result of a write, or a timeout error when the peer has accepted nothing for too long.
     pub(super) fn unless_over<T>(
         &mut self,
         cx: &Context<'_>,
         stream: &mut Stream,
+        terms: &Terms,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() || stream.took_some() {
-            self.stuck = None;
+            *self = Self::default();
         }
         if written.is_ready() {
             return written;
         }
-        let deadline = self.stuck.get_or_insert_with(|| Deadline::take(&self.clock, self.longest));
+        let deadline = self.stuck.get_or_insert_with(|| Deadline::take(&terms.clock, terms.unread_answer));
+        if terms.stop.has_begun() && !std::mem::replace(&mut self.is_of_stop, true) {
+            deadline.set(at_stop(terms.unread_answer));
+        }
         deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
+/// Returns the time for which a stop waits for a peer that accepts nothing. `unread_answer` is the time outside of a
+/// stop.
+pub(crate) fn at_stop(unread_answer: Duration) -> Duration {
+    unread_answer.min(UNREAD_AT_STOP)
+}
+
 /// Limits how slowly a body may arrive. The client may pause, and each byte that arrives restores part of the time that
 /// pauses used up. A body that arrives steadily may take hours; one that arrives byte by byte is aborted.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Pace {
     bytes_per_second: u32,
     longest_pause: Duration,
@@ -60,7 +89,15 @@ pub(crate) struct Pace {
 
 impl Pace {
     pub(crate) fn new(limits: &Limits) -> Self {
-        let longest_pause = limits.body_pause;
+        Self::with_pauses(limits, limits.body_pause)
+    }
+
+    /// Creates the limit of bytes that are discarded (C-07b).
+    pub(crate) fn of_discarded(limits: &Limits) -> Self {
+        Self::with_pauses(limits, limits.body_pause.min(PAUSE_OF_DISCARDED))
+    }
+
+    fn with_pauses(limits: &Limits, longest_pause: Duration) -> Self {
         Self {
             bytes_per_second: limits.body_bytes_per_second,
             longest_pause,

@@ -34,10 +34,29 @@ pub(crate) struct HandedOver {
     /// The bytes that were read but not processed.
     pub(crate) unread: Vec<u8>,
     pub(crate) peer: Option<SocketAddr>,
+    pub(crate) why: Why,
+}
+
+/// The reason why a connection leaves the fast lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The next request is not one that the lane supports.
+    Foreign,
+    /// The next request did not arrive in time.
+    Late,
+    /// The client sends HTTP without TLS to a server that serves HTTPS only.
+    Plain,
+}
+
+impl HandedOver {
+    /// Returns a connection that the fast lane has not served.
+    pub(crate) fn unserved(stream: Stream, peer: Option<SocketAddr>, why: Why) -> Self {
+        Self { stream, unread: Vec::new(), peer, why }
+    }
 }
 
 /// Passes a connection to actix-http.
-pub(crate) type ToHttp = Rc<dyn Fn(Stream, Vec<u8>, Option<SocketAddr>) -> OverHttp>;
+pub(crate) type ToHttp = Rc<dyn Fn(HandedOver) -> OverHttp>;
 
 /// A connection that actix-http serves. When it has upgraded the connection, `handle` contains the next stage.
 pub(crate) struct OverHttp {
@@ -53,7 +72,7 @@ impl<L: Future<Output = io::Result<Option<HandedOver>>> + Unpin> Future for Serv
             let next = match &mut *self {
                 Self::Entering(entering) => ready!(entering.as_mut().poll(cx))?,
                 Self::Lane(lane, to_http) => match ready!(Pin::new(&mut *lane).poll(cx))? {
-                    Some(left) => Self::Http(to_http(left.stream, left.unread, left.peer)),
+                    Some(left) => Self::Http(to_http(left)),
                     None => return Poll::Ready(Ok(())),
                 },
                 Self::Http(http) => {

@@ -12,7 +12,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use crate::tls::{self, Socket, Tls};
+use crate::tls::{self, Accepted, Socket, Tls};
 
 /// The bound of the send buffer in bytes. It is enough for 2.5 MB/s at a round-trip time of 100 ms.
 const SEND_BUFFER: usize = 256 << 10;
@@ -35,7 +35,8 @@ impl Stream {
         Self::Plain(stream)
     }
 
-    /// Performs the TLS handshake on an accepted connection. The stop of the server aborts it.
+    /// Performs the TLS handshake on an accepted connection. The stop of the server aborts it. The connection stays
+    /// plain if its client sends HTTP without TLS.
     ///
     /// # Errors
     /// The handshake failed.
@@ -48,7 +49,10 @@ impl Stream {
             connected = tls.accept(stream) => connected,
             () = stopping.notified() => Err(io::ErrorKind::Interrupted.into()),
         };
-        Ok(Self::Tls(connected?))
+        Ok(match connected? {
+            Accepted::Encrypted(stream) => Self::Tls(stream),
+            Accepted::Plain(stream) => Self::Plain(stream),
+        })
     }
 
     /// Bounds the send buffer of the operating system. Its default of some megabytes takes a slow client many seconds

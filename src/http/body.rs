@@ -4,7 +4,6 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 use actix_web::http::header::HeaderValue;
 use actix_web::http::{StatusCode, header};
@@ -65,7 +64,8 @@ impl Stream for Incoming {
                 self.waits = None;
                 self.pace.arrived(bytes.len());
             }
-            Poll::Ready(_) => {}
+            Poll::Ready(Some(Err(_))) => {}
+            Poll::Ready(None) => self.connection.iter().for_each(ConnectionHandle::body_was_read),
         }
         next
     }
@@ -113,12 +113,8 @@ impl UnreadBody {
     /// The errors of [`chunk`](Self::chunk); `TooLarge` beyond `limit` bytes, as soon as that is known;
     /// `TooManyRequests` when unfinished bodies occupy too much memory.
     pub async fn read(mut self, limit: usize) -> Result<Bytes> {
-        if let Err(refusal) = self.check_coding() {
-            self.refuse().await;
-            return Err(refusal);
-        }
+        self.check_coding()?;
         if self.announced.is_some_and(|length| length > limit) {
-            self.refuse().await;
             return Err(ApiError::TooLarge { limit });
         }
         let Some(first) = self.next().await? else {
@@ -132,16 +128,10 @@ impl UnreadBody {
         let mut share = None;
         while let Some(chunk) = self.next().await? {
             let length = body.len() + chunk.len();
-            let refusal = if length > limit {
-                Some(ApiError::TooLarge { limit })
-            } else {
-                Share::cover(&mut share, &self.request, length).err()
-            };
-            if let Some(refusal) = refusal {
-                drop((body, share));
-                self.refuse().await;
-                return Err(refusal);
+            if length > limit {
+                return Err(ApiError::TooLarge { limit });
             }
+            Share::cover(&mut share, &self.request, length)?;
             body.extend_from_slice(&chunk);
         }
         within(body.freeze(), limit)
@@ -194,11 +184,6 @@ impl UnreadBody {
     /// Returns the body as a stream.
     pub fn into_payload(self) -> Incoming {
         self.payload
-    }
-
-    /// Waits until the client of a rejected body has stopped sending it; see [`pass_over`].
-    pub async fn refuse(self) {
-        pass_over(self.payload).await;
     }
 
     /// Reads the object that a client sends to create or change one, after all checks that need no body. `names` are
@@ -267,25 +252,6 @@ pub(crate) async fn object_of(
     check_content_type(head, names)?;
     let limit = head.state::<Platform>().limits().body_bytes;
     Ok((media_type, body.json(limit).await?))
-}
-
-/// The maximum number of bytes of a rejected body that are read and discarded before the connection is closed.
-const PASSED_OVER: usize = 128 << 20;
-/// The longest time for which a rejected body is read and discarded.
-const PASSING_OVER: Duration = Duration::from_secs(30);
-/// A client that has sent nothing for this time is waiting for its response.
-const PAUSE: Duration = Duration::from_millis(200);
-
-/// Reads and discards the bytes that a client still sends of a rejected body. The connection is closed after the error
-/// response, so a client that is still sending would see a broken connection instead of the response.
-pub async fn pass_over(mut rest: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin) {
-    let (begun, mut left) = (Instant::now(), PASSED_OVER);
-    while let Ok(Some(Ok(chunk))) = tokio::time::timeout(PAUSE, rest.next()).await {
-        left = left.saturating_sub(chunk.len());
-        if left == 0 || begun.elapsed() > PASSING_OVER {
-            return;
-        }
-    }
 }
 
 /// Returns the first `Content-Encoding` of a request that is not `identity`.

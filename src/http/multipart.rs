@@ -1,20 +1,18 @@
 //! Reads `multipart/form-data` part by part, as it arrives and no faster than it is processed.
 
-use std::cell::{Cell, RefCell};
-use std::pin::Pin;
+use std::cell::Cell;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
 use actix_web::http::header;
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt};
+use futures_util::StreamExt;
 use platform_model::error::Error;
 
 use crate::http::RequestHead;
-use crate::http::body::{Incoming, UnreadBody, is_too_slow, pass_over};
+use crate::http::body::{UnreadBody, is_too_slow};
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
@@ -28,7 +26,6 @@ pub const FORM_DATA: &str = "multipart/form-data";
 /// A form that is being read.
 pub struct Form {
     parts: Multipart,
-    payload: Shared,
     bounds: Bounds,
     count: usize,
 }
@@ -39,18 +36,6 @@ struct Bounds {
     limit: usize,
     exceeded: Rc<Cell<bool>>,
     request: HttpRequest,
-}
-
-/// The bytes of a form. They are read by its parts, or discarded when the form is rejected.
-#[derive(Clone)]
-struct Shared(Rc<RefCell<Incoming>>);
-
-impl Stream for Shared {
-    type Item = Result<Bytes, PayloadError>;
-
-    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.borrow_mut().poll_next_unpin(cx)
-    }
 }
 
 /// One part of a form.
@@ -79,13 +64,11 @@ impl Form {
         let too_large = body.announced().is_some_and(|length| length > limit);
         let refusal = body.check_coding().err().or(too_large.then_some(ApiError::TooLarge { limit }));
         if let Some(refusal) = refusal {
-            body.refuse().await;
             return Err(refusal);
         }
         let bounds = Bounds { limit, exceeded: Rc::default(), request: body.request().clone() };
         let (exceeded, mut left) = (bounds.exceeded.clone(), limit);
-        let payload = Shared(Rc::new(RefCell::new(body.into_payload())));
-        let bounded = payload.clone().map(move |chunk| {
+        let bounded = body.into_payload().map(move |chunk| {
             let chunk = chunk?;
             match left.checked_sub(chunk.len()) {
                 Some(rest) => left = rest,
@@ -96,12 +79,7 @@ impl Form {
             }
             Ok(chunk)
         });
-        Ok(Self { parts: Multipart::new(head.headers(), bounded), payload, bounds, count: 0 })
-    }
-
-    /// Waits until the client of a rejected form has stopped sending it; see [`pass_over`].
-    pub async fn refuse(self) {
-        pass_over(self.payload).await;
+        Ok(Self { parts: Multipart::new(head.headers(), bounded), bounds, count: 0 })
     }
 
     /// Returns the next part and discards the unread rest of the previous one. Returns `None` after the last part.

@@ -13,10 +13,11 @@ use tokio::io::AsyncWrite;
 use super::Lane;
 use super::incoming::{Next, Unfinished};
 use super::request::HEAD_BYTES;
-use super::response::{Head, LaneResponse, Outgoing, hold_at_once, respond};
+use super::response::{Head, LaneResponse, Outgoing, Stuck, hold_at_once, respond};
 use crate::auth::Caller;
-use crate::connection::{Deadline, HandedOver, KEEP_ALIVE, REQUEST_HEAD, Stream};
-use crate::http::error::ApiError;
+use crate::connection::{
+    Deadline, Discard, HandedOver, KEEP_ALIVE, Pace, REQUEST_HEAD, Stream, Why, at_stop,
+};
 use crate::long_polling::HeldPoll;
 use crate::realtime::Text;
 
@@ -53,9 +54,10 @@ enum State {
     /// The response to a poll is being written. The poll is kept, because its session may have to wait until the write
     /// is finished.
     Writing(HeldPoll, AfterResponse),
-    Closing,
+    /// The connection closes. The bounds are those of the rest of a request that was refused before its end (C-07b).
+    Closing(Option<Box<Discard>>),
     /// The connection is handed over to actix-http.
-    Leaving,
+    Leaving(Why),
 }
 
 /// The state of a connection after its response.
@@ -70,8 +72,8 @@ impl From<AfterResponse> for State {
     fn from(after: AfterResponse) -> Self {
         match after {
             AfterResponse::Idle => Self::Idle,
-            AfterResponse::Closing => Self::Closing,
-            AfterResponse::Leaving => Self::Leaving,
+            AfterResponse::Closing => Self::Closing(None),
+            AfterResponse::Leaving => Self::Leaving(Why::Foreign),
         }
     }
 }
@@ -247,12 +249,20 @@ impl Connection {
         };
         let slowest = self.lane.limits().unread_answer;
         if outgoing.poll_all(cx, stream, &mut self.lane.buffer.borrow_mut())?.is_pending() {
-            outgoing.is_stuck &= !stream.took_some();
-            if !std::mem::replace(&mut outgoing.is_stuck, true) {
-                self.deadline.set(slowest);
-                if let State::Writing(poll, _) = &mut self.state {
-                    poll.writing_takes_a_while();
-                }
+            let is_stopping = self.lane.components.stop.has_begun();
+            if stream.took_some() {
+                outgoing.stuck = Stuck::No;
+            }
+            let (stuck, wait) = match is_stopping {
+                true => (Stuck::AtStop, at_stop(slowest)),
+                false => (Stuck::Since, slowest),
+            };
+            let before = std::mem::replace(&mut outgoing.stuck, stuck);
+            if before != stuck {
+                self.deadline.set(wait);
+            }
+            if let (Stuck::No, State::Writing(poll, _)) = (before, &mut self.state) {
+                poll.writing_takes_a_while();
             }
             return self.deadline.poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
         }
@@ -268,16 +278,21 @@ impl Connection {
         }
         self.deadline.set(match self.state {
             State::Holding(_) => self.lane.limits().keep_alive,
-            State::Closing => self.lane.limits().unread_answer,
+            State::Closing(_) => self.lane.limits().unread_answer,
             _ => KEEP_ALIVE,
         });
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(stream) = &mut self.stream else { return Poll::Ready(Ok(())) };
-        match Pin::new(stream).poll_shutdown(cx) {
-            Poll::Pending => self.deadline.poll(cx).map(Ok),
-            closed => closed,
+        if Pin::new(&mut *stream).poll_shutdown(cx)?.is_pending() {
+            return self.deadline.poll(cx).map(Ok);
+        }
+        match &mut self.state {
+            State::Closing(Some(discard)) if !self.lane.components.stop.grace_is_over() => {
+                discard.poll(cx, stream, |_| true).map(Ok)
+            }
+            _ => Poll::Ready(Ok(())),
         }
     }
 }
@@ -309,16 +324,16 @@ impl Connection {
                             None => connection.state = State::Answering(respond(known, request)),
                         }
                     }
-                    Next::Foreign => connection.state = State::Leaving,
-                    Next::CutShort => {
-                        let refusal = connection.refuse(&ApiError::Stopping);
+                    Next::Foreign => connection.state = State::Leaving(Why::Foreign),
+                    Next::Late => connection.state = State::Leaving(Why::Late),
+                    Next::Refused(unfinished, why) => {
+                        let refusal = connection.refuse(unfinished, &why);
                         connection.respond_now(refusal, true);
+                        let pace = Pace::of_discarded(connection.lane.limits());
+                        let discard = Discard::new(&connection.lane.clock, pace);
+                        connection.state = State::Closing(Some(Box::new(discard)));
                     }
-                    Next::Late => {
-                        let refusal = connection.refuse(&ApiError::BodyTooSlow);
-                        connection.respond_now(refusal, true);
-                    }
-                    Next::Ended => connection.state = State::Closing,
+                    Next::Ended => connection.state = State::Closing(None),
                 },
                 State::Answering(response) => {
                     let response = ready!(response.as_mut().poll(cx));
@@ -330,11 +345,11 @@ impl Connection {
                 }
                 // The pending write comes first, and this state ends with it.
                 State::Writing(_, after) => connection.state = (*after).into(),
-                State::Closing => return connection.poll_close(cx).map_ok(|()| None),
-                State::Leaving => {
-                    let (unread, peer) = (std::mem::take(&mut connection.unread), connection.peer);
+                State::Closing(_) => return connection.poll_close(cx).map_ok(|()| None),
+                State::Leaving(why) => {
+                    let (why, peer, unread) = (*why, connection.peer, std::mem::take(&mut connection.unread));
                     let stream = connection.stream.take();
-                    return Poll::Ready(Ok(stream.map(|stream| HandedOver { stream, unread, peer })));
+                    return Poll::Ready(Ok(stream.map(|stream| HandedOver { stream, unread, peer, why })));
                 }
             }
         }

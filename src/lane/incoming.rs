@@ -27,10 +27,10 @@ pub(super) enum Next {
     Request(Request),
     /// The request is not one that the lane supports.
     Foreign,
-    /// The time limit has passed, with no request or only a part of one.
+    /// The time limit has passed, with no head or only a part of one.
     Late,
-    /// The server is stopping, and its grace period ended before the body was complete.
-    CutShort,
+    /// The body of a request did not arrive in time, or not before a server that is stopping had to exit.
+    Refused(Box<Unfinished>, ApiError),
     Ended,
 }
 
@@ -39,15 +39,21 @@ impl Connection {
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Next>> {
         loop {
             if self.is_stopping() {
-                match (&self.unfinished, self.lane.components.stop.grace_is_over()) {
-                    (None, _) => return Poll::Ready(Ok(Next::Ended)),
-                    (Some(_), true) => return Poll::Ready(Ok(Next::CutShort)),
-                    (Some(_), false) => {}
+                match self.unfinished.take() {
+                    None => return Poll::Ready(Ok(Next::Ended)),
+                    Some(unfinished) if self.lane.components.stop.grace_is_over() => {
+                        return Poll::Ready(Ok(Next::Refused(unfinished, ApiError::Stopping)));
+                    }
+                    unfinished => self.unfinished = unfinished,
                 }
             }
             let Poll::Ready(arrived) = self.poll_read(cx)? else {
-                let is_over = self.is_used && self.unread.is_empty();
-                return self.deadline.poll(cx).map(|()| Ok(if is_over { Next::Ended } else { Next::Late }));
+                ready!(self.deadline.poll(cx));
+                return Poll::Ready(Ok(match self.unfinished.take() {
+                    Some(unfinished) => Next::Refused(unfinished, ApiError::BodyTooSlow),
+                    None if self.is_used && self.unread.is_empty() => Next::Ended,
+                    None => Next::Late,
+                }));
             };
             let next = match arrived {
                 0 if self.unread.is_empty() => Some(Next::Ended),
@@ -113,9 +119,8 @@ impl Connection {
         None
     }
 
-    /// Returns the error response to an incomplete request.
-    pub(super) fn refuse(&mut self, why: &ApiError) -> Outgoing {
-        let Some(unfinished) = self.unfinished.take() else { return Outgoing::late(&self.lane.config) };
+    /// Returns the error response to a request whose body is incomplete.
+    pub(super) fn refuse(&mut self, unfinished: Box<Unfinished>, why: &ApiError) -> Outgoing {
         let bytes = std::mem::take(&mut self.unread);
         let request =
             Request { lane: self.lane.clone(), outline: unfinished.outline, peer: self.peer, bytes };

@@ -21,7 +21,7 @@ use tokio::io::AsyncWrite;
 use super::request::Request;
 use super::{Resource, data};
 use crate::auth::{Caller, Identity, cors};
-use crate::connection::Stream;
+use crate::connection::{KEEP_ALIVE_TIMEOUT, KEPT, Stream};
 use crate::http::application_key;
 use crate::http::error::Result;
 use crate::http::head::Head as _;
@@ -75,6 +75,8 @@ fn begin(status: StatusCode, framing: Framing, closes: bool) -> BytesMut {
     }
     if closes {
         put_header(&mut head, "connection", b"close");
+    } else {
+        put_header(&mut head, KEPT.as_str(), KEEP_ALIVE_TIMEOUT.as_bytes());
     }
     head
 }
@@ -224,13 +226,22 @@ pub(super) struct Outgoing {
     text: Text,
     end: &'static [u8],
     written: usize,
-    /// Whether a write found no space in the send buffer.
-    pub(super) is_stuck: bool,
+    pub(super) stuck: Stuck,
+}
+
+/// Whether the last write found no space in the send buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stuck {
+    No,
+    /// It found none, and the time limit of an unread response runs.
+    Since,
+    /// It found none, and the shorter time limit of a stop runs.
+    AtStop,
 }
 
 impl Outgoing {
     fn new(head: BytesMut, text: Text, end: &'static [u8]) -> Self {
-        Self { head, text, end, written: 0, is_stuck: false }
+        Self { head, text, end, written: 0, stuck: Stuck::No }
     }
 
     /// Returns a whole response: the head and the text.
@@ -267,12 +278,6 @@ impl Outgoing {
         put_headers(&mut head, response.headers());
         more.iter().for_each(|headers| put_headers(&mut head, headers));
         Self::new(end(head, config), Text::from(text.to_vec()), b"")
-    }
-
-    /// Returns the response to a request that did not arrive in time: 408.
-    pub(super) fn late(config: &ServiceConfig) -> Self {
-        let head = begin(StatusCode::REQUEST_TIMEOUT, Framing::Length(0), true);
-        Self::new(end(head, config), Text::default(), b"")
     }
 
     /// Writes everything. Ready when the operating system has accepted the last byte.
@@ -329,7 +334,7 @@ impl Outgoing {
         match taken {
             0 => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             count => {
-                (self.written, self.is_stuck) = (self.written + count, false);
+                (self.written, self.stuck) = (self.written + count, Stuck::No);
                 Poll::Ready(Ok(()))
             }
         }

@@ -1,6 +1,7 @@
 //! Assembles the server from database, platform and HTTP server, and shuts it down in order.
 
 mod components;
+mod expectation;
 mod jobs;
 mod operators;
 mod vitals;
@@ -24,7 +25,7 @@ use crate::config::{AllowedHost, Settings};
 use crate::health::Metrics;
 use crate::http::address::AddressSettings;
 use crate::jobs::Supervisor;
-use crate::prerequisites::Prerequisites;
+use crate::prerequisites::{Listeners, Prerequisites};
 use crate::self_request::Protocol;
 use crate::start_error::StartError;
 use crate::tls::Tls;
@@ -32,7 +33,7 @@ use crate::{secret_key, stop, telemetry};
 use components::Components;
 use jobs::Jobs;
 pub(crate) use vitals::Vitals;
-use workers::Transport;
+use workers::{Table, Transport};
 
 /// The time over which the clients of released polls spread their reconnects.
 const RELEASE_SPREAD: Duration = Duration::from_secs(5);
@@ -113,17 +114,15 @@ impl Server {
         components.platform.take_stored_sessions().await;
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
-        let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
         let builder = actix_server::Server::build()
             .workers(settings.workers)
             .max_concurrent_connections(CONNECTIONS_PER_WORKER)
             .shutdown_timeout(settings.shutdown.as_secs())
             .disable_signals();
-        let metrics = if listeners.operators.is_some() { Metrics::Elsewhere } else { Metrics::Here };
-        let http =
-            workers::listen(builder, listeners.clients, components.clone(), tls.clone(), transport, metrics)
-                .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
-                .run();
+        let table = table_of_clients(settings, &listeners);
+        let http = workers::listen(builder, listeners.clients, components.clone(), tls.clone(), table)
+            .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
+            .run();
         let operators = match listeners.operators {
             Some((address, listener)) => Some(operators::serve(address, listener, components.clone())?),
             None => None,
@@ -226,6 +225,13 @@ async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Databa
         database.end_departed_servers().await?;
     }
     Ok(database)
+}
+
+/// Returns the paths for clients. Metrics are among them if they have no address of their own.
+fn table_of_clients(settings: &Settings, listeners: &Listeners) -> Table {
+    let transport = if settings.fast_lane { Transport::FastLane } else { Transport::Common };
+    let metrics = if listeners.operators.is_some() { Metrics::Elsewhere } else { Metrics::Here };
+    Table::Clients(transport, metrics)
 }
 
 /// Returns the name of this machine.

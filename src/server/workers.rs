@@ -24,8 +24,9 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App, web};
 
 use super::components::Components;
+use super::expectation::{Expectation, Routes};
 use crate::connection::{
-    Clock, Connection, KEEP_ALIVE, OverHttp, REQUEST_HEAD, Serving, Stream, ToHttp, WriteTimeout, upgraded,
+    Clock, Connection, HandedOver, KEEP_ALIVE, OverHttp, Pace, Serving, Stream, Terms, ToHttp, Why, upgraded,
 };
 use crate::csv::rest_caller::RestRoutes;
 use crate::health::Metrics;
@@ -45,8 +46,7 @@ pub(super) fn listen(
     listener: TcpListener,
     components: Components,
     tls: Option<Arc<Tls>>,
-    transport: Transport,
-    metrics: Metrics,
+    table: Table,
 ) -> io::Result<ServerBuilder> {
     let stopping = builder.graceful_shutdown_signal();
     let address = listener.local_addr()?;
@@ -55,23 +55,25 @@ pub(super) fn listen(
         let tls = tls.clone().map(|tls| (tls, stopping.clone()));
         let (of_worker, of_upgrades) = (components.clone(), components.stop.clone());
         let app = App::new()
-            .app_data(rest_routes(&components))
-            .app_data(web::Data::new(ServiceConnections::default()))
             .configure(|app| components.register(app))
-            .configure(|app| routes::table(app, metrics))
+            .configure(|app| table.enter(app, &components))
             .wrap(actix_web::middleware::from_fn(middleware::around))
             .into_factory()
             .map_err(|error: actix_web::Error| error.error_response());
         // The routes are created once per worker and shared by requests and upgrades.
         let routes = Rc::new(OnceCell::new());
-        let routes_of_upgrades = routes.clone();
+        let (routes_of_upgrades, routes_of_expectations) = (routes.clone(), routes.clone());
         let app = Rc::new(map_config(app, |()| AppConfig::default()));
         let app = fn_factory(move || {
             let (app, routes) = (app.clone(), routes.clone());
             async move {
                 let service = Rc::new(app.new_service(()).await?);
-                Ok::<_, ()>(routes.get_or_init(|| service).clone())
+                Ok::<_, ()>(Routes(routes.get_or_init(|| service).clone()))
             }
+        });
+        let expectations = fn_factory(move || {
+            let routes = routes_of_expectations.clone();
+            async move { Ok::<_, ()>(Expectation(routes)) }
         });
         let http = HttpService::build()
             .graceful_shutdown_signal(move || {
@@ -79,9 +81,12 @@ pub(super) fn listen(
                 async move { stopping.notified().await }
             })
             .keep_alive(KEEP_ALIVE)
-            .client_request_timeout(REQUEST_HEAD)
+            // The connection below has a time limit for heads, and for what a client sends after its last response.
+            .client_request_timeout(Duration::ZERO)
+            .client_disconnect_timeout(Duration::ZERO)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| drop(data.insert(connection.handle().clone())))
+            .expect(expectations)
             .upgrade(fn_service(move |(request, connection): (_, Framed<Connection, Codec>)| {
                 let routes: &Rc<_> =
                     routes_of_upgrades.get().expect("routes are made before connections are taken");
@@ -95,20 +100,25 @@ pub(super) fn listen(
         fn_factory(move || {
             let (tls, components, http) = (tls.clone(), of_worker.clone(), http.new_service(()));
             async move {
-                let (stop, slowest) =
-                    (components.stop.clone().into_inner(), components.platform.limits().unread_answer);
-                let clock = Clock::start(stop.clone());
-                components.platform.add_session_thread();
-                let lane = match transport {
-                    Transport::FastLane => {
-                        Some(Lane::new(components.of_lane(), routes::of_lane(), clock.clone()))
-                    }
-                    Transport::Common => None,
-                };
-                let to_http = to_http(Rc::new(boxed::service(http.await?)), stop, clock, slowest);
+                let terms = terms(&components, table);
+                let clock = terms.clock.clone();
+                let lane = table.lane(&components, &clock);
+                let to_http = to_http(Rc::new(boxed::service(http.await?)), terms);
                 Ok::<_, ()>(Entrance { tls, lane, to_http })
             }
         })
+    })
+}
+
+/// Returns the terms of the connections of a worker, and starts its clock.
+fn terms(components: &Components, table: Table) -> Rc<Terms> {
+    let (stop, limits) = (table.stop_of(components), components.platform.limits());
+    Rc::new(Terms {
+        clock: Clock::start(stop.clone()),
+        stop,
+        unread_answer: limits.unread_answer,
+        discards: Pace::of_discarded(limits),
+        takes_upgrades: routes::takes_upgrades,
     })
 }
 
@@ -130,6 +140,45 @@ pub(super) enum Transport {
     FastLane,
     /// actix-http serves polls like all other requests.
     Common,
+}
+
+/// The paths that a listener serves.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Table {
+    /// All paths, for clients.
+    Clients(Transport, Metrics),
+    /// Health and metrics, until the end of a stop.
+    Operators,
+}
+
+impl Table {
+    fn enter(self, app: &mut web::ServiceConfig, components: &Components) {
+        match self {
+            Self::Clients(_, metrics) => {
+                app.app_data(rest_routes(components)).app_data(web::Data::new(ServiceConnections::default()));
+                routes::table(app, metrics);
+            }
+            Self::Operators => routes::table_of_operators(app),
+        }
+    }
+
+    /// Returns the stop that ends connections.
+    fn stop_of(self, components: &Components) -> Arc<Stop> {
+        match self {
+            Self::Clients(..) => components.stop.clone().into_inner(),
+            Self::Operators => Arc::default(),
+        }
+    }
+
+    /// Prepares the thread of a worker for sessions. Returns its fast lane, if it has one.
+    fn lane(self, components: &Components, clock: &Rc<Clock>) -> Option<Rc<Lane>> {
+        let Self::Clients(transport, _) = self else { return None };
+        components.platform.add_session_thread();
+        match transport {
+            Transport::FastLane => Some(Lane::new(components.of_lane(), routes::of_lane(), clock.clone())),
+            Transport::Common => None,
+        }
+    }
 }
 
 /// The HTTP service of a connection.
@@ -155,23 +204,29 @@ impl Service<TcpStream> for Entrance {
         let (tls, lane, to_http) = (self.tls.clone(), self.lane.clone(), self.to_http.clone());
         let serve = move |stream| match lane {
             Some(lane) => Serving::Lane(lane.serve(stream, peer), to_http),
-            None => Serving::Http(to_http(stream, Vec::new(), peer)),
+            None => Serving::Http(to_http(HandedOver::unserved(stream, peer, Why::Foreign))),
         };
         match tls {
             None => serve(Stream::plain(stream)),
             Some(tls) => {
-                Serving::Entering(Box::pin(async move { Ok(serve(Stream::encrypt(stream, tls).await?)) }))
+                let to_http = self.to_http.clone();
+                Serving::Entering(Box::pin(async move {
+                    let stream = Stream::encrypt(stream, tls).await?;
+                    Ok(if matches!(stream, Stream::Plain(_)) {
+                        Serving::Http(to_http(HandedOver::unserved(stream, peer, Why::Plain)))
+                    } else {
+                        serve(stream)
+                    })
+                }))
             }
         }
     }
 }
 
-/// Returns the function that passes the connections of a worker to actix-http. `slowest` is the time after which a
-/// client that reads nothing counts as gone.
-fn to_http(http: Rc<Http>, stop: Arc<Stop>, clock: Rc<Clock>, slowest: Duration) -> ToHttp {
-    Rc::new(move |stream, unread, peer| {
-        let taking = WriteTimeout::new(clock.clone(), slowest);
-        let connection = Connection::new(stream, &unread, stop.clone(), taking);
+/// Returns the function that passes the connections of a worker to actix-http.
+fn to_http(http: Rc<Http>, terms: Rc<Terms>) -> ToHttp {
+    Rc::new(move |HandedOver { stream, unread, peer, why }| {
+        let connection = Connection::new(stream, &unread, why, terms.clone());
         let handle = connection.handle().clone();
         OverHttp { handle, served: http.call((connection, actix_http::Protocol::Http1, peer)) }
     })

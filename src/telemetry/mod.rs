@@ -204,6 +204,11 @@ pub fn count_handshake(ended: Handshake) {
     metrics::counter!(HANDSHAKES, "outcome" => outcome).increment(1);
 }
 
+/// Counts a connection that ends because the head of a request cannot be used: it is `malformed` or `slow`.
+pub(crate) fn count_flawed_head(cause: &'static str) {
+    metrics::counter!(FAULTY_CONNECTIONS, "cause" => cause).increment(1);
+}
+
 /// Counts a connection that ended because of an error of the peer. A peer that merely disconnected is not counted.
 pub(crate) fn count_faulty_connection(fault: &DispatchError) {
     let cause = match fault {

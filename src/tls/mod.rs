@@ -21,7 +21,6 @@ use rustls::{ServerConfig, ServerConnection};
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use socket2::SockRef;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -34,16 +33,10 @@ pub(crate) use connect::Security;
 pub(crate) use roots::Roots;
 pub(crate) use socket::Socket;
 
-/// The response to a client that uses HTTP without TLS on an HTTPS port.
-const PLAIN_HTTP_REFUSED: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n\
-    Content-Length: 31\r\nConnection: close\r\n\r\nHTTPS is served here, no HTTP.\n";
 /// The most bytes of a certificate or key file, far more than the longest chain needs.
 const FILE_BYTES: u64 = 1 << 20;
 /// The first byte of a TLS connection.
 const HANDSHAKE_RECORD: u8 = 22;
-/// The bytes of a plain HTTP request that are read before its connection is closed, so that the client receives the
-/// response.
-const PLAIN_REQUEST: u64 = 64 << 10;
 
 /// The TLS configuration of new connections, which follows the files.
 #[derive(Debug)]
@@ -70,6 +63,14 @@ struct Files {
 enum Seen {
     Contents([u8; 32]),
     Unreadable(String),
+}
+
+/// An accepted connection.
+#[derive(Debug)]
+pub(crate) enum Accepted {
+    Encrypted(Box<TlsStream<Socket>>),
+    /// The client sends HTTP without TLS.
+    Plain(TcpStream),
 }
 
 /// A certificate that is ready for use.
@@ -117,25 +118,23 @@ impl Tls {
         })))
     }
 
-    /// Performs the TLS handshake with a client. A client that sends plain HTTP gets a response that says so. A
-    /// handshake that is not complete in time is aborted.
+    /// Performs the TLS handshake with a client. A handshake that is not complete in time is aborted.
     ///
     /// # Errors
-    /// When no TLS connection results; the client has been informed as far as possible.
-    pub(crate) async fn accept(&self, mut tcp: TcpStream) -> io::Result<Box<TlsStream<Socket>>> {
+    /// The handshake failed.
+    pub(crate) async fn accept(&self, tcp: TcpStream) -> io::Result<Accepted> {
         let shaking = async {
             let mut first = [0];
             if tcp.peek(&mut first).await? == 1 && first[0] != HANDSHAKE_RECORD {
-                refuse_plain(&mut tcp).await?;
-                return Ok(None);
+                return Ok(Accepted::Plain(tcp));
             }
             let acceptor = TlsAcceptor::from(self.config.read().clone());
-            Ok(Some(Box::new(acceptor.accept(Socket::new(tcp)).await?)))
+            Ok(Accepted::Encrypted(Box::new(acceptor.accept(Socket::new(tcp)).await?)))
         };
         let outcome = timeout(self.handshake, shaking).await;
         let (outcome, counted) = match outcome {
-            Ok(Ok(Some(stream))) => (Ok(stream), Handshake::Done),
-            Ok(Ok(None)) => (Err(io::Error::other("the client sent plain http")), Handshake::Plain),
+            Ok(Ok(stream @ Accepted::Encrypted(_))) => (Ok(stream), Handshake::Done),
+            Ok(Ok(stream @ Accepted::Plain(_))) => (Ok(stream), Handshake::Plain),
             Ok(Err(error)) => (Err(error), Handshake::Failed),
             Err(_) => (Err(io::ErrorKind::TimedOut.into()), Handshake::Slow),
         };
@@ -181,16 +180,6 @@ impl Tls {
             }
         }
     }
-}
-
-/// Sends a response to a client that uses HTTP without TLS, and closes the connection so that the response arrives.
-async fn refuse_plain(tcp: &mut TcpStream) -> io::Result<()> {
-    tcp.write_all(PLAIN_HTTP_REFUSED.as_bytes()).await?;
-    tcp.shutdown().await?;
-    let mut rest = tcp.take(PLAIN_REQUEST);
-    let mut read = [0; 1024];
-    while rest.read(&mut read).await? > 0 {}
-    Ok(())
 }
 
 /// Returns whether the peer has closed or broken the connection, as far as the system knows at this moment. Bytes

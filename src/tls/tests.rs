@@ -48,8 +48,10 @@ pub(crate) async fn connected() -> (Box<TlsStream<Socket>>, client::TlsStream<Tc
         TlsConnector::from(Arc::new(offer)).connect(name, tcp).await
     };
     let accepting = async { tls.accept(listener.accept().await?.0).await };
-    let (server, client) = tokio::try_join!(accepting, connecting).expect("a handshake");
-    (server, client)
+    match tokio::try_join!(accepting, connecting).expect("a handshake") {
+        (Accepted::Encrypted(server), client) => (server, client),
+        (Accepted::Plain(_), _) => panic!("the client spoke TLS"),
+    }
 }
 
 fn put(settings: &TlsSettings, cert: &str, key: &str) {

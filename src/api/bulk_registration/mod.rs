@@ -64,13 +64,7 @@ pub async fn create(
     let _file = files.begin(&caller.tenant, platform.limits().registration_files)?;
     let limit = platform.limits().bulk_registration_bytes;
     let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
-    let received = match Box::pin(receive(&mut form, limit)).await {
-        Ok(received) => received,
-        Err(refusal) => {
-            form.refuse().await;
-            return Err(refusal);
-        }
-    };
+    let received = Box::pin(receive(&mut form, limit)).await?;
     let rows = RowReader::open(received, caller.tenant.clone()).await?;
     let mut run = BulkRegistration::new(platform.into_inner(), uploader(&caller, &head));
 

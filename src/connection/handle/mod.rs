@@ -9,12 +9,14 @@
 //! treats a body as truncated when it sees the end of the input before it has passed on what it read. It therefore sees
 //! the end only after the reader of the body has taken everything.
 
+mod arriving;
+mod head;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -22,20 +24,18 @@ use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::clock::Clock;
-use super::framing::{Passing, Requests};
-use super::patience::WriteTimeout;
+use super::REQUEST_HEAD;
+use super::clock::{Clock, Deadline};
+use super::discard::Discard;
+use super::framing::{Flaw, Passing, Requests};
+use super::patience::{Terms, WriteTimeout};
+use super::serving::Why;
 use super::stream::Stream;
-use crate::stop::Stop;
+use head::Head;
 
-/// The maximum length of a withheld head in bytes. Heads of this server are shorter; a longer one is written
-/// immediately.
-const WITHHELD: usize = 1024;
 /// The time for which work continues for a peer that sends nothing more. Such a peer may still read (B-24). More often
 /// it went away, which cannot be detected before something is written to it.
 pub(crate) const FOR_A_SILENT_PEER: Duration = Duration::from_secs(3);
-/// The bytes that end a head.
-const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 
 /// A stream that handlers can access as a [`ConnectionHandle`]. Its state is on the heap, because each future through
 /// which a connection passes reserves room for it.
@@ -46,8 +46,14 @@ struct ConnectionState {
     requests: Requests,
     /// The bytes that were read and are to be passed on to actix-http.
     passing: Bytes,
-    taking: WriteTimeout,
-    stop: Arc<Stop>,
+    terms: Rc<Terms>,
+    writes: WriteTimeout,
+    /// The time by which the head of the next request must be complete.
+    head: Option<Deadline>,
+    /// The bounds of what is discarded: a chunked body that nobody reads, and what arrives after the last response.
+    discard: Option<Box<Discard>>,
+    /// Whether bytes of a response were written since the last request arrived.
+    has_written: bool,
     /// Resolves when the grace period for clients ends; created when the stop of the server begins.
     grace_over: Option<LocalBoxFuture<'static, ()>>,
 }
@@ -66,6 +72,10 @@ struct HandleState {
     read: Cell<bool>,
     came: Cell<bool>,
     body: Cell<BodyIs>,
+    /// Whether the last request has a body whose end nobody has read.
+    has_unread_body: Cell<bool>,
+    /// The flaw of the request that was replaced.
+    flaw: Cell<Option<Flaw>>,
     /// The waker of the task that waits to pass the end of the input to actix-http, once the body permits that.
     end_waits: RefCell<Option<Waker>>,
     /// Whether the server has stopped reading from the peer.
@@ -85,13 +95,6 @@ pub(crate) enum BodyIs {
     Taken,
 }
 
-/// The response head, which may be withheld until the body begins.
-#[derive(Debug, Default)]
-struct Head {
-    withhold: Cell<bool>,
-    withheld: RefCell<Vec<u8>>,
-}
-
 impl ConnectionHandle {
     fn new(stream: Stream, clock: Rc<Clock>) -> Self {
         let stream = RefCell::new(stream);
@@ -103,6 +106,8 @@ impl ConnectionHandle {
             read: Cell::new(true),
             came: Cell::new(true),
             body: Cell::new(BodyIs::Nothing),
+            has_unread_body: Cell::new(false),
+            flaw: Cell::new(None),
             end_waits: RefCell::new(None),
             given_up: Cell::new(false),
             upgraded: RefCell::default(),
@@ -180,6 +185,22 @@ impl ConnectionHandle {
         }
     }
 
+    /// Records that the end of the request body was read.
+    pub(crate) fn body_was_read(&self) {
+        self.0.has_unread_body.set(false);
+    }
+
+    /// Returns whether the last request has a body whose end was not read. The connection cannot be used for another
+    /// request then.
+    pub(crate) fn has_unread_body(&self) -> bool {
+        self.0.has_unread_body.get()
+    }
+
+    /// Returns what is wrong with the request that was replaced by one to [`REPLACED`](super::REPLACED).
+    pub(crate) fn flaw(&self) -> Option<Flaw> {
+        self.0.flaw.get()
+    }
+
     fn something_came(&self) {
         self.0.came.set(true);
         if self.0.body.get() == BodyIs::Taken {
@@ -241,46 +262,32 @@ impl ConnectionHandle {
     }
 }
 
-impl Head {
-    /// Keeps the written bytes if they are exactly one head. Bytes with anything after the head are written at once,
-    /// because the response to a pipelined request must not wait.
-    fn takes(&self, written: &[u8]) -> bool {
-        if !self.withhold.take() {
-            return false;
-        }
-        let end = end_of_head(written);
-        let alone = end == Some(written.len()) && written.len() <= WITHHELD;
-        if alone {
-            *self.withheld.borrow_mut() = written.to_vec();
-        }
-        alone
-    }
-
-    fn say_close(&self) {
-        let mut withheld = self.withheld.borrow_mut();
-        if let Some(lines) = withheld.strip_suffix(END_OF_HEAD) {
-            let line: &[u8] = b"\r\nconnection: close";
-            if !lines.windows(line.len()).any(|window| window == line) {
-                *withheld = [lines, line, END_OF_HEAD].concat();
-            }
-        }
-    }
-}
-
-fn end_of_head(written: &[u8]) -> Option<usize> {
-    let end = written.windows(END_OF_HEAD.len()).position(|window| window == END_OF_HEAD)?;
-    Some(end + END_OF_HEAD.len())
-}
-
 impl Connection {
     /// Creates a connection. `unread` contains the bytes that were already read from it.
-    pub(crate) fn new(stream: Stream, unread: &[u8], stop: Arc<Stop>, taking: WriteTimeout) -> Self {
-        let (handle, mut requests) = (ConnectionHandle::new(stream, taking.clock().clone()), Requests::new());
-        let passing = match requests.follow(unread) {
-            Passing::First(count) => Bytes::copy_from_slice(&unread[..count]),
-            Passing::Instead(other) => other.into(),
+    pub(crate) fn new(stream: Stream, unread: &[u8], why: Why, terms: Rc<Terms>) -> Self {
+        let handle = ConnectionHandle::new(stream, terms.clock.clone());
+        let head = Some(Deadline::take(&terms.clock, REQUEST_HEAD));
+        let mut state = ConnectionState {
+            handle,
+            requests: Requests::new(terms.takes_upgrades),
+            passing: Bytes::new(),
+            terms,
+            writes: WriteTimeout::default(),
+            head,
+            discard: None,
+            has_written: false,
+            grace_over: None,
         };
-        Self(Box::new(ConnectionState { handle, requests, passing, taking, stop, grace_over: None }))
+        match why {
+            Why::Foreign if unread.is_empty() => {}
+            Why::Foreign => match state.follow(unread) {
+                Passing::First(count) => state.passing = Bytes::copy_from_slice(&unread[..count]),
+                Passing::Instead(other) => state.passing = other.into(),
+            },
+            Why::Late => state.refuse(Flaw::Slow),
+            Why::Plain => state.refuse(Flaw::PlainHttp),
+        }
+        Self(Box::new(state))
     }
 
     pub(crate) fn handle(&self) -> &ConnectionHandle {
@@ -294,24 +301,7 @@ impl ConnectionState {
     }
 
     fn unless_over<T>(&mut self, cx: &Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.taking.unless_over(cx, &mut self.handle.0.stream.borrow_mut(), written)
-    }
-
-    /// Ready when the server is stopping and the grace period for clients is over. actix-http then sees the end of the
-    /// input.
-    fn poll_grace(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if !self.stop.has_begun() {
-            return Poll::Pending;
-        }
-        if self.stop.grace_is_over() {
-            return Poll::Ready(());
-        }
-        let stop = &self.stop;
-        let grace_over = self.grace_over.get_or_insert_with(|| {
-            let stop = stop.clone();
-            Box::pin(async move { stop.grace_over().await })
-        });
-        grace_over.as_mut().poll(cx)
+        self.writes.unless_over(cx, &mut self.handle.0.stream.borrow_mut(), &self.terms, written)
     }
 }
 
@@ -340,16 +330,23 @@ impl AsyncRead for Connection {
             match read {
                 Poll::Ready(Ok(())) if buffer.filled().len() > before => {
                     this.handle.0.came.set(true);
-                    match this.requests.follow(&buffer.filled()[before..]) {
+                    let arrived = buffer.filled().len() - before;
+                    match this.follow(&buffer.filled()[before..]) {
                         Passing::First(count) => buffer.set_filled(before + count),
                         Passing::Instead(other) => {
                             buffer.set_filled(before);
                             this.passing = other.into();
                         }
                     }
+                    if this.poll_unread_chunks(cx, arrived).is_ready() {
+                        buffer.set_filled(before);
+                        this.handle.give_up(cx);
+                    }
                 }
                 Poll::Ready(Ok(())) => return this.handle.poll_end(cx).map(Ok),
                 Poll::Pending if this.requests.are_broken() => return this.handle.poll_end(cx).map(Ok),
+                Poll::Pending if this.poll_head(cx).is_ready() => this.refuse(Flaw::Slow),
+                Poll::Pending if this.poll_unread_chunks(cx, 0).is_ready() => this.handle.give_up(cx),
                 Poll::Pending => return this.poll_grace(cx).map(Ok),
                 failed => return failed,
             }
@@ -361,6 +358,7 @@ impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
         let this = &mut *self.get_mut().0;
         let written = this.handle.poll_write(cx, buffer);
+        this.has_written = true;
         this.unless_over(cx, written)
     }
 
@@ -371,11 +369,12 @@ impl AsyncWrite for Connection {
     }
 
     /// Writes a head that is still withheld, because the response body was empty and the end of the response is the end
-    /// of the connection.
+    /// of the connection. Ready when the client has sent everything that it will send.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self.get_mut().0;
         let shut = this.handle.poll_shutdown(cx);
-        this.unless_over(cx, shut)
+        ready!(this.unless_over(cx, shut))?;
+        this.poll_rest(cx).map(Ok)
     }
 }
 

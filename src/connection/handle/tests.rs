@@ -1,12 +1,15 @@
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
 use actix_web::rt::net::TcpStream;
+use platform_model::limits::Limits;
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
+use crate::connection::patience::Pace;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
@@ -42,10 +45,23 @@ async fn encrypted() -> (Connection, tokio_rustls::client::TlsStream<TcpStream>)
 
 /// Creates a connection whose client must accept bytes within a second.
 async fn encrypted_by(clock: &Rc<Clock>) -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
+    encrypted_because(clock, Why::Foreign).await
+}
+
+async fn encrypted_because(
+    clock: &Rc<Clock>,
+    why: Why,
+) -> (Connection, tokio_rustls::client::TlsStream<TcpStream>) {
     let (server, client) = crate::tls::tests::connected().await;
     crate::connection::stream::bound_unsent(server.get_ref().0.tcp());
-    let taking = WriteTimeout::new(clock.clone(), Duration::from_secs(1));
-    (Connection::new(Stream::Tls(server), &[], Arc::default(), taking), client)
+    let terms = Terms {
+        clock: clock.clone(),
+        stop: Arc::default(),
+        unread_answer: Duration::from_secs(1),
+        discards: Pace::of_discarded(&Limits::default()),
+        takes_upgrades: |_| false,
+    };
+    (Connection::new(Stream::Tls(server), &[], why, Rc::new(terms)), client)
 }
 
 #[tokio::test]
@@ -78,6 +94,17 @@ async fn request_that_is_found_while_the_peer_is_looked_for_is_not_lost() {
     let mut read = [0; REQUEST.len()];
     connection.read_exact(&mut read).await.expect("what was sent");
     assert_eq!(read, REQUEST);
+}
+
+#[tokio::test]
+async fn connection_whose_request_is_late_passes_one_that_replaces_it() {
+    let (mut connection, _client) = encrypted_because(&Clock::new(), Why::Late).await;
+
+    let mut read = [0; 16];
+    connection.read_exact(&mut read).await.expect("a request");
+
+    assert_eq!(&read, b"GET /%replaced H");
+    assert_eq!(connection.handle().flaw(), Some(Flaw::Slow));
 }
 
 /// Writes more than the operating system buffers, and returns the result.

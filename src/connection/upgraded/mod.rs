@@ -66,9 +66,10 @@ where
     });
     // Each future has a box of its own, because an async block reserves memory for a future that it is given twice.
     let served = Box::pin(async move {
+        // A peer that has closed its half may still read the response (B-24).
         let answer = tokio::select! {
             biased;
-            _ = poll_fn(|cx| upgraded.poll_incoming(cx)) => return,
+            Err(_) = poll_fn(|cx| upgraded.poll_incoming(cx)) => return,
             answer = call => answer,
         };
         if let Ok(body) = upgraded.begin(answer) {

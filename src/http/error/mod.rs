@@ -1,6 +1,7 @@
 //! Maps errors to responses. Only this module and its submodules name 4xx and 5xx status codes (docs/rules.md#errors;
 //! E-01 to E-05). `words` contains the messages, `shape` the bodies that deviate from the common one.
 
+mod flaw;
 mod shape;
 mod words;
 

@@ -6,7 +6,9 @@
 mod corpus;
 mod data;
 mod direct;
+mod early_refusals;
 mod endings;
+mod flawed_heads;
 mod framing;
 mod half_closed;
 mod hostile;
@@ -18,3 +20,4 @@ pub(crate) mod sample;
 mod slow_readers;
 mod slow_senders;
 mod stop;
+mod upgrade_offers;

@@ -155,11 +155,6 @@ impl Side {
     /// Returns the responses without the values that differ between servers and moments.
     pub(crate) fn redacted(&self, mut answers: Vec<RawResponse>) -> Vec<RawResponse> {
         for answer in &mut answers {
-            if answer.status() == 400 && answer.body.is_empty() {
-                // After bytes that are not a request, actix-http repeats the header of the response before. Whether the
-                // connection ends is visible at its end.
-                answer.fields.retain(|field| !field.starts_with("connection: "));
-            }
             // The fast lane gives ids to errors only.
             answer.fields.retain(|field| !field.starts_with("x-request-id: "));
             let texts = [&mut answer.line, &mut answer.body].into_iter().chain(&mut answer.fields);

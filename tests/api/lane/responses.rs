@@ -199,8 +199,10 @@ impl RawResponse {
 
     /// Pretends that the connection ended in the same way as after another response.
     pub(crate) fn close_as(&mut self, other: &Self) {
-        self.fields.retain(|field| !field.starts_with("connection: "));
-        self.fields.extend(other.fields.iter().find(|field| field.starts_with("connection: ")).cloned());
+        let is_about_it =
+            |field: &&String| field.starts_with("connection: ") || field.starts_with("keep-alive: ");
+        self.fields.retain(|field| !is_about_it(&field));
+        self.fields.extend(other.fields.iter().filter(is_about_it).cloned());
         self.fields.sort_unstable();
     }
 

@@ -1,6 +1,6 @@
 //! Clients that read slowly or not at all, the responses to held polls and any others.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -95,20 +95,6 @@ async fn clients_that_leave_within_a_batch_harm_nobody() {
             assert!(session.is_known().await, "the session lives until its interval is over");
         }
         side.has_seen_all().await;
-    }
-}
-
-#[tokio::test]
-async fn server_stops_beside_clients_that_do_not_read() {
-    let pair = pair().await;
-
-    for side in [pair.lane, pair.alone] {
-        let device = side.admin().create_device("pump").await;
-        let polls = unread_polls(&side, &device).await;
-
-        side.server.stop().await;
-
-        drop(polls);
     }
 }
 
@@ -258,4 +244,29 @@ async fn until(status: u16, caller: &Caller, path: &str) -> Response {
         }
     };
     within(Duration::from_secs(30), "another answer", asking).await
+}
+
+#[tokio::test]
+async fn stop_does_not_wait_for_responses_that_nobody_reads() {
+    let shutdown = Duration::from_secs(120);
+    let Pair { lane, alone } = Pair::start_with(|settings| {
+        settings.limits.keep_alive = Duration::from_secs(600);
+        settings.shutdown = shutdown;
+    })
+    .await;
+
+    for side in [lane, alone] {
+        let device = side.admin().create_device("pump").await;
+        let polls = unread_polls(&side, &device).await;
+        let mut list = Conversation::over(RawConnection::open_narrow(side.address).await);
+        let page = format!("GET /alarm/alarms?source={device}&pageSize={ALARMS} HTTP/1.1");
+        list.send(Sample::idle().line(&page).unmeasured().body("")).await;
+        side.has_seen_all().await;
+
+        let begun = Instant::now();
+        side.server.stop().await;
+
+        assert!(begun.elapsed() < shutdown / 2, "{:?}", begun.elapsed());
+        drop((polls, list));
+    }
 }

@@ -2,6 +2,7 @@
 
 mod certificates;
 mod client;
+mod early_refusals;
 mod handshakes;
 mod held_polls;
 #[path = "held_polls.rs"]
