@@ -44,11 +44,10 @@ pub(super) fn parse_head(bytes: &[u8], takes_upgrades: fn(&str) -> bool) -> Pars
     let length = match parsed {
         Err(error) => return ParsedHead::Flawed(Flaw::of(error, bytes)),
         Ok(_) if target > TARGET_BYTES => return ParsedHead::Flawed(Flaw::LongTarget),
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES => {
-            return ParsedHead::Flawed(Flaw::LongHead);
-        }
-        Ok(httparse::Status::Partial) => return ParsedHead::Incomplete,
+        Ok(httparse::Status::Complete(length)) if length <= HEAD_BYTES => length,
+        Ok(httparse::Status::Partial) if bytes.len() < HEAD_BYTES => return ParsedHead::Incomplete,
+        // actix-http would take such a head if its end arrives together with its last permitted byte.
+        Ok(_) => return ParsedHead::Flawed(Flaw::LongHead),
     };
     match Lines::of(&request) {
         Err(flaw) => ParsedHead::Flawed(flaw),

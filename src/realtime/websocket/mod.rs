@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
-use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, ResponseError, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
 use actix_web_actors::ws::{self, CloseCode, WebsocketContext};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
@@ -96,8 +96,8 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         expires,
         realtime,
     };
-    let mut response = ws::handshake(&request)
-        .map_err(|error| ApiError::Http(error.status_code(), format!("No WebSocket: {error}")))?;
+    let mut response =
+        ws::handshake(&request).map_err(|error| Error::Malformed(format!("No WebSocket: {error}")))?;
     // The context gets an empty stream, because it would keep the bytes of the last message for as long as it reads.
     Ok(response.streaming(WebsocketContext::with_factory(stream::empty(), move |ctx| {
         ctx.add_stream(ReceivedFrames::new(payload, frame));

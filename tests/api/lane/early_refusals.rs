@@ -29,7 +29,8 @@ async fn refused(side: &Side) -> Vec<(Sample, u16)> {
     let event = event["id"].as_str().unwrap();
     let to_event = format!("/event/events/{event}/binaries");
     let to = |path: &str| Sample::to(path, "").instead("Content-Type: application/octet-stream");
-    let reader = side.server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
+    let name = format!("reader-{}", side.address.port());
+    let reader = side.server.user_with(&name, &["ROLE_INVENTORY_READ"]).await;
     let reader = format!("Authorization: {}", reader.authorization().unwrap());
     assert_eq!(admin.request("POST", &to_event).body("a file").send().await.status, 201);
     vec![

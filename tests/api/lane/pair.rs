@@ -117,7 +117,7 @@ impl Side {
 
     /// Returns all responses on a new connection. If the connection stays open, two further requests are sent and their
     /// responses included: they show that no byte of a request is left over, and that there are no surplus responses.
-    async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawResponse> {
+    pub(crate) async fn verdict(&self, sent: Sent, bytes: &[u8]) -> Vec<RawResponse> {
         let mut conversation = Conversation::open(self.address).await;
         if sent == Sent::PartBehindAnother {
             conversation.ask(Sample::idle()).await;
@@ -155,6 +155,10 @@ impl Side {
     /// Returns the responses without the values that differ between servers and moments.
     pub(crate) fn redacted(&self, mut answers: Vec<RawResponse>) -> Vec<RawResponse> {
         for answer in &mut answers {
+            if answer.status() >= 400 {
+                // An error of a request whose body was not read does not promise that the connection is kept.
+                answer.fields.retain(|field| !field.starts_with("keep-alive: "));
+            }
             // The fast lane gives ids to errors only.
             answer.fields.retain(|field| !field.starts_with("x-request-id: "));
             let texts = [&mut answer.line, &mut answer.body].into_iter().chain(&mut answer.fields);

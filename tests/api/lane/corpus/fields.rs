@@ -158,7 +158,9 @@ async fn headers_that_mean_nothing_here_change_nothing() {
         "X:\ty\t",
     ] {
         let answers = pair.agree(Sample::idle().with(field)).await;
-        assert_eq!(answers.len(), 3, "{field}: {answers:?}");
+        // The body of a refused coding is not read, so the connection closes.
+        let count = if field == "Content-Encoding: gzip" { 1 } else { 3 };
+        assert_eq!(answers.len(), count, "{field}: {answers:?}");
         pair.agree(Sample::rows("/cep/realtime", "80").with(field)).await;
     }
 }
