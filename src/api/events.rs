@@ -189,13 +189,13 @@ const FILTERS: [&str; 9] = [
 
 /// Parses the filters of V-01. Returns `None` when no event can match them.
 fn filter(query: &Query) -> Result<Option<EventFilter>> {
-    let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let with_descendants = query.with_descendants()?;
+    let fragment_type = query.fragment("fragmentType")?;
     let source = query.get("source").map(ManagedObjectId::parse).transpose();
     let order = query.time_order(TimeOrder::NewestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     // A source that is not an id is not an error: it has no events.
     let Ok(source) = source else { return Ok(None) };
-    let (type_, fragment_type) = (text("type"), text("fragmentType"));
+    let type_ = query.get("type").map(ToOwned::to_owned);
     Ok(Some(EventFilter { type_, fragment_type, source, with_descendants, date_from, date_to, order }))
 }

@@ -76,7 +76,7 @@ fn filter(query: &Query) -> Result<ManagedObjectFilter> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let mut filter = ManagedObjectFilter {
         type_: text("type"),
-        fragment_type: text("fragmentType"),
+        fragment_type: query.fragment("fragmentType")?,
         // Every text starts with the empty prefix, so an empty filter is dropped.
         text: text("text").filter(|text| !text.is_empty()),
         owner: text("owner"),

@@ -205,6 +205,8 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
     let text = |name: &str| query.get(name).map(ToOwned::to_owned);
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
+    let fragment_type = query.fragment("fragmentType")?;
+    let value_fragment_type = query.fragment("valueFragmentType")?;
     // A source that is not an id is not an error: it has no measurements.
     let Ok(source) = query.get("source").map(ManagedObjectId::parse).transpose() else { return Ok(None) };
     Ok(Some(MeasurementFilter {
@@ -212,8 +214,8 @@ fn filter(query: &Query) -> Result<Option<MeasurementFilter>> {
         date_from,
         date_to,
         type_: text("type"),
-        fragment_type: text("fragmentType"),
-        value_fragment_type: text("valueFragmentType"),
+        fragment_type,
+        value_fragment_type,
         value_fragment_series: text("valueFragmentSeries"),
         order,
     }))

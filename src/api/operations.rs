@@ -170,7 +170,7 @@ fn filter(query: &Query) -> Result<Option<OperationFilter>> {
     let device = query.get("deviceId").map(ManagedObjectId::parse).transpose();
     let bulk_operation = query.get("bulkOperationId").map(BulkOperationId::parse).transpose();
     let status = query.get("status").map(OperationStatus::parse).transpose()?;
-    let fragment_type = query.get("fragmentType").map(ToOwned::to_owned);
+    let fragment_type = query.fragment("fragmentType")?;
     let order = query.time_order(TimeOrder::OldestFirst)?;
     let (date_from, date_to) = (query.time("dateFrom")?, query.time("dateTo")?);
     // A value that is not an id is not an error: it has no operations.

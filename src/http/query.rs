@@ -2,6 +2,7 @@
 //! ignored filter would extend reject them (C-19).
 
 use platform_model::error::Error;
+use platform_model::fragment_name;
 use platform_model::page::TimeOrder;
 use platform_model::reference::LinkKind;
 use platform_model::timestamp::Timestamp;
@@ -26,6 +27,14 @@ impl Query {
     /// Returns all pairs in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns a filter by the name of a fragment (I-08a).
+    ///
+    /// # Errors
+    /// `Invalid` names the parameter and a name that no fragment can have.
+    pub fn fragment(&self, name: &str) -> Result<Option<String>> {
+        Ok(self.get(name).map(|given| fragment_name::parse_filter(name, given)).transpose()?)
     }
 
     /// Returns the items of a comma-separated list; the parameter may also be repeated. Empty items are omitted.

@@ -7,6 +7,7 @@
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::fragment_name::is_storable;
 use crate::fragments::Fragments;
 use crate::id::ManagedObjectId;
 use crate::limits::{MAX_JSON_DEPTH, MAX_NUMBER_LENGTH};
@@ -105,7 +106,7 @@ impl Body {
     /// `Invalid` for names that start with `$`, contain a `.` (I-13) or are longer than 1024 bytes.
     pub fn into_fragments(self) -> Result<Fragments> {
         for name in self.members.names() {
-            if name.is_empty() || name.starts_with('$') || name.contains('.') || name.len() > MAX_SHORT_TEXT {
+            if !is_storable(name) {
                 let allowed = "1 to 1024 bytes, not starting with '$', without '.'";
                 return Err(Error::invalid_value("fragment name", name, allowed));
             }

@@ -26,6 +26,7 @@ pub mod error;
 pub mod event;
 pub mod event_binary;
 pub mod external_id;
+pub mod fragment_name;
 pub mod fragments;
 pub mod group;
 pub mod id;

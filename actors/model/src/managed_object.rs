@@ -7,27 +7,13 @@ use serde_json::value::RawValue;
 use crate::availability::{ServerFragments, clamp_response_interval, server_fragments};
 use crate::body::{Body, MAX_SHORT_TEXT, text};
 use crate::error::Result;
+use crate::fragment_name::SERVER_MEMBERS;
 use crate::fragments::Fragments;
 use crate::id::ManagedObjectId;
 use crate::inventory_query::InventoryQuery;
 use crate::links::Linked;
 use crate::reference::References;
 use crate::timestamp::Timestamp;
-
-/// The members that only the server sets; they are ignored in bodies (I-01).
-const SERVER_MEMBERS: [&str; 11] = [
-    "id",
-    "self",
-    "creationTime",
-    "creationDate",
-    "lastUpdated",
-    "childDevices",
-    "childAssets",
-    "childAdditions",
-    "deviceParents",
-    "assetParents",
-    "additionParents",
-];
 
 /// Returns whether a member is not a fragment of clients: the server sets it, or it is a fixed member.
 pub fn is_server_member(name: &str) -> bool {

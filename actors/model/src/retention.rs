@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::body::{Body, MAX_SHORT_TEXT, id_text, missing, text};
 use crate::error::{Error, Result};
+use crate::fragment_name;
 use crate::id::{ManagedObjectId, RetentionRuleId};
 use crate::links::{Linked, Links};
 use crate::timestamp::Timestamp;
@@ -149,7 +150,9 @@ impl RetentionPatch {
             let unknown = || Error::invalid_value("dataType", name, &format!("{} or *", names.join(", ")));
             DataType::find(name).ok_or_else(unknown)
         })?;
-        let fragment_type = filter(&mut body, "fragmentType", short, name("fragmentType"))?;
+        let fragment_type = filter(&mut body, "fragmentType", short, |name| {
+            fragment_name::parse_filter("fragmentType", name)
+        })?;
         let type_ = filter(&mut body, "type", short, name("type"))?;
         let source = filter(&mut body, "source", id_text, |id| {
             ManagedObjectId::parse(id)

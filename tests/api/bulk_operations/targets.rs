@@ -69,7 +69,16 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
 async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
-    for query in [json!("name eq"), json!(""), json!(5), json!({}), json!("((")] {
+    for query in [
+        json!("name eq"),
+        json!(""),
+        json!(5),
+        json!({}),
+        json!("(("),
+        json!("=type ne 'x'"),
+        json!("not has($type)"),
+        json!("$orderby=name"),
+    ] {
         let answer = admin.post(BULK, &bulk_of(&dynamic(&admin, &query).await, 0.0)).await.expect(422);
         assert!(answer.message().contains("plat_DeviceQueryString"), "{query}: {}", answer.text);
     }

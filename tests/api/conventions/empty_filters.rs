@@ -1,4 +1,4 @@
-//! A filter without a value does not widen a deletion or a bulk change (C-19).
+//! A filter that means nothing does not widen a deletion or a bulk change (C-19, I-08a).
 
 use serde_json::json;
 
@@ -34,6 +34,15 @@ async fn filter_without_a_value_deletes_nothing_and_is_named() {
             for value in ["", ",", "%20"] {
                 let answer = admin.delete(&format!("{path}?{filter}={value}")).await.expect(422);
                 assert!(answer.message().contains(&format!("'{filter}'")), "{}", answer.text);
+            }
+        }
+    }
+    for (path, filters) in DELETIONS {
+        for filter in filters.iter().filter(|filter| filter.to_lowercase().ends_with("fragmenttype")) {
+            for value in ["$type", "%3Dtype", "a%20b", "a.b"] {
+                let answer = admin.delete(&format!("{path}?{filter}={value}")).await.expect(422);
+                assert!(answer.message().contains(&format!("'{filter}'")), "{}", answer.text);
+                admin.get(&format!("{path}?{filter}={value}")).await.expect(422);
             }
         }
     }

@@ -105,13 +105,14 @@ async fn arrays_match_when_any_element_does() {
 }
 
 #[tokio::test]
-async fn has_looks_at_fragments_and_inside_them_and_never_at_standard_members() {
+async fn has_looks_at_fragments_inside_them_and_at_standard_members() {
     let (_server, admin) = plant().await.with_admin();
 
     assert_eq!(found(&admin, "has(plat_IsDevice)").await, ["pump 1", "pump 12", "motor"]);
     assert_eq!(found(&admin, "has(plat_Hardware.model) and has(on)").await, ["motor"]);
     assert_eq!(found(&admin, "not(has(plat_IsDevice))").await, ["group", "-"]);
-    assert_eq!(found(&admin, "has(name)").await, Vec::<String>::new());
+    assert_eq!(found(&admin, "has(name)").await, ["pump 1", "pump 12", "motor", "group"]);
+    assert_eq!(found(&admin, "not has(name) or not has(creationTime.date)").await, ["-"]);
 }
 
 #[tokio::test]
@@ -185,6 +186,26 @@ async fn wrong_query_is_422_and_names_place_and_expectation() {
         ["", " ", "(", "name", "name eq 'a\0'", &"not ".repeat(1000), &"x".repeat(9000), "a eq 1e999"]
     {
         admin.get(&address(query)).await.expect(422);
+    }
+}
+
+#[tokio::test]
+async fn name_that_no_fragment_can_have_is_422_and_names_its_place() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+
+    for (query, place) in [
+        ("$type ne 'x'", 1),
+        ("not($type eq 'x')", 5),
+        ("=type ne 'x'", 1),
+        ("filter=type ne 'x'", 1),
+        ("$filter=has(a) $orderby=$type", 25),
+    ] {
+        let answer = admin.get(&address(query)).await.expect_error(422, "undefined/validationError");
+        assert!(answer.message().contains(&format!("character {place}:")), "{query}: {}", answer.text);
+    }
+    for name in ["", "$type", "%3Dtype", "a%20b", "a.b"] {
+        let answer = admin.get(&format!("{OBJECTS}?fragmentType={name}")).await.expect(422);
+        assert!(answer.message().contains("'fragmentType'"), "{name}: {}", answer.text);
     }
 }
 

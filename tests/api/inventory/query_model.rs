@@ -78,6 +78,7 @@ pub(super) fn expressions() -> impl Strategy<Value = Expr> {
         2 => instant,
         1 => time,
         2 => paths().prop_map(Expr::Has),
+        1 => select(vec!["id", "type", "name", "creationTime"]).prop_map(|name| Expr::Has(vec![name.into()])),
         1 => Just(Expr::InGroup),
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {

@@ -10,6 +10,7 @@
 mod parser;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use crate::error::Result;
 use crate::id::ManagedObjectId;
@@ -69,7 +70,8 @@ pub enum Condition {
     Not(Box<Condition>),
     /// `<path> <operator> <value>`
     Compare(Path, Operator, Value),
-    /// `has(<path>)`: the fragment, or the member inside a fragment, exists.
+    /// `has(<path>)`: the fragment, or the member inside a fragment, exists. For a standard member, `has` is a
+    /// comparison with `null`.
     Has(FragmentPath),
     /// `bygroupid(<id>)`: the object is a direct child asset of this object; `None`, for an invalid id, matches
     /// nothing.

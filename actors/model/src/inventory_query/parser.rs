@@ -1,19 +1,18 @@
 //! Parses the untrusted text of a query. Each error names the position, the expected syntax and the text that was
 //! found.
 
+use super::words::{is_number, lacks_dollar};
 use super::{
     Condition, Direction, FragmentPath, InventoryQuery, MAX_DEPTH, MAX_LENGTH, MAX_ORDER, MAX_SEGMENTS,
     MAX_TERMS, MAX_WILDCARDS, Operator, Path, SortKey, TextMember, TimeMember, Value,
 };
 use crate::error::{Error, Result};
+use crate::fragment_name::is_fixed_member;
 use crate::id::ManagedObjectId;
-use crate::limits::MAX_NUMBER_LENGTH;
 use crate::timestamp::Timestamp;
 
-const FILTER: &str = "$filter=";
-const ORDER_BY: &str = "$orderby=";
-/// The decimal exponents of a 64-bit float range from -324 to 308.
-const MAX_EXPONENT: i32 = 324;
+pub(super) const FILTER: &str = "$filter=";
+pub(super) const ORDER_BY: &str = "$orderby=";
 /// The tokens that can start a condition.
 const TERM: &str = "a path, has(, bygroupid(, not or (";
 /// The operators that can follow a path.
@@ -137,9 +136,9 @@ impl<'a> Parser<'a> {
                 Condition::Not(Box::new(self.term()?))
             }
             "has" if self.calls("has") => {
-                let path = self.segments()?;
+                let path = self.path()?;
                 self.require(")")?;
-                Condition::Has(path)
+                has(path)
             }
             "bygroupid" if self.calls("bygroupid") => {
                 let digits = self.take_word();
@@ -209,6 +208,8 @@ impl<'a> Parser<'a> {
     }
 
     fn path(&mut self) -> Result<Path> {
+        self.skip_blanks();
+        let start = self.at;
         let FragmentPath(mut names) = self.segments()?;
         let is_date = names.len() > 1 && names.last().is_some_and(|last| last == "date");
         let time = |member| match names.len() {
@@ -228,6 +229,11 @@ impl<'a> Parser<'a> {
         };
         Ok(match standard {
             Some(standard) => standard,
+            // No object has a fragment of this name, so a negated condition would match every object (I-08a).
+            None if is_fixed_member(&names[0]) => {
+                let what = format!("the path of a fragment; '{}' is none, and has no members", names[0]);
+                return Err(self.expected_at(start, &what));
+            }
             None if is_date => {
                 names.pop();
                 Path::Instant(FragmentPath(names))
@@ -242,6 +248,12 @@ impl<'a> Parser<'a> {
         let word = self.take_word();
         if word.is_empty() || word.starts_with('\'') {
             return Err(self.expected_at(start, TERM));
+        }
+        // A shell may have removed `$filter` or the `$` from the text. No fragment has the name that is left (I-08a).
+        if word.starts_with(['$', '=']) || lacks_dollar(word) {
+            return Err(
+                self.expected_at(start, "a name that does not start with '$' or '=', or $filter= first")
+            );
         }
         let names: Vec<String> = word.split('.').map(ToOwned::to_owned).collect();
         if names.iter().any(String::is_empty) {
@@ -345,26 +357,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns whether a word is a JSON number within the range of a 64-bit float, as required in bodies.
-fn is_number(word: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (word, None),
-    };
-    let mantissa = mantissa.strip_prefix('-').unwrap_or(mantissa);
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    let exponent_fits = exponent.is_none_or(|exponent| {
-        digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))
-            && exponent.parse::<i32>().is_ok_and(|exponent| exponent.abs() <= MAX_EXPONENT)
-    });
-    word.len() <= MAX_NUMBER_LENGTH
-        && digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent_fits
-        && word.parse().is_ok_and(f64::is_finite)
+/// Returns the condition that something exists at a path.
+fn has(path: Path) -> Condition {
+    match path {
+        Path::Fragment(path) => Condition::Has(path),
+        Path::Instant(FragmentPath(mut names)) => {
+            names.push("date".into());
+            Condition::Has(FragmentPath(names))
+        }
+        standard => Condition::Compare(standard, Operator::NotEqual, Value::Null),
+    }
 }

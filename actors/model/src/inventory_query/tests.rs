@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fragment_name::{is_fixed_member, is_storable};
 
 fn parsed(text: &str) -> InventoryQuery {
     InventoryQuery::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -124,6 +125,53 @@ fn errors_name_the_position_and_the_expected_syntax() {
 }
 
 #[test]
+fn name_that_no_fragment_can_have_is_refused_with_its_place() {
+    for (text, place) in [
+        ("$type ne 'x'", 1),
+        ("not($type eq 'x')", 5),
+        ("=type ne 'x'", 1),
+        ("= type ne 'x'", 1),
+        ("filter=type ne 'x'", 1),
+        ("Filter=type ne 'x'", 1),
+        ("$FILTER=type ne 'x'", 1),
+        ("$filter:type eq 'x'", 1),
+        ("$filter = type ne 'x'", 1),
+        ("$filter=$type ne 'x'", 9),
+        ("$filter=$orderby=name", 9),
+        ("orderby=name ne 'x'", 1),
+        ("$orderby=$type", 10),
+        ("$orderby=name,=type desc", 15),
+        ("has($type)", 5),
+        ("not has(=type)", 9),
+        ("has(a) and $b.c ne 1", 12),
+        ("type.name ne 'x'", 1),
+        ("not has(id.value)", 9),
+        ("creationTime.date.x ne 1", 1),
+        ("self ne 'x'", 1),
+        ("childDevices.references ne null", 1),
+        ("$orderby=assetParents", 10),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(&format!("character {place}:")), "{text}: {error}");
+    }
+}
+
+#[test]
+fn names_inside_a_fragment_may_begin_with_a_dollar_sign() {
+    assert_eq!(condition("has(a.$ref)"), Condition::Has(fragment(&["a", "$ref"])));
+    assert_eq!(condition("has(a=b)"), Condition::Has(fragment(&["a=b"])));
+    assert_eq!(condition("has(filter)"), Condition::Has(fragment(&["filter"])));
+}
+
+#[test]
+fn has_of_a_standard_member_means_that_it_is_not_null() {
+    let present = |path| Condition::Compare(path, Operator::NotEqual, Value::Null);
+    assert_eq!(condition("has(name)"), present(Path::Text(TextMember::Name)));
+    assert_eq!(condition("has(lastUpdated.date)"), present(Path::Time(TimeMember::LastUpdated)));
+    assert_eq!(condition("has(sold.date)"), Condition::Has(fragment(&["sold", "date"])));
+}
+
+#[test]
 fn length_depth_and_numbers_of_parts_are_bounded() {
     assert!(refused(&"a".repeat(8193)).contains("8192 bytes"));
     assert!(refused(&"not ".repeat(100)).contains("levels"));
@@ -135,6 +183,25 @@ fn length_depth_and_numbers_of_parts_are_bounded() {
     assert!(
         matches!(condition(&vec!["has(a)"; 200].join(" or ")), Condition::Any(parts) if parts.len() == 200)
     );
+}
+
+/// The name of the fragment that a path names, if it names one.
+fn fragment_of(path: &Path) -> Option<&str> {
+    match path {
+        Path::Fragment(path) | Path::Instant(path) => Some(path.fragment()),
+        Path::Id | Path::Text(_) | Path::Time(_) => None,
+    }
+}
+
+/// The names of the fragments in a condition.
+fn fragments_of(condition: &Condition) -> Vec<&str> {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(fragments_of).collect(),
+        Condition::Not(inner) => fragments_of(inner),
+        Condition::Compare(path, ..) => fragment_of(path).into_iter().collect(),
+        Condition::Has(path) => vec![path.fragment()],
+        Condition::InGroup(_) => Vec::new(),
+    }
 }
 
 proptest! {
@@ -150,11 +217,20 @@ proptest! {
                 Just("("), Just(")"), Just("not"), Just("and"), Just("or"), Just("has("), Just("bygroupid("),
                 Just("eq"), Just("'"), Just("''"), Just("'a*'"), Just("5"), Just("-"), Just("null"), Just("a.b"),
                 Just("$filter="), Just("$orderby="), Just(","), Just("desc"), Just(" "), Just("é"), Just("."),
+                Just("$"), Just("="), Just("$type"), Just("=type"), Just("filter="), Just("type"), Just("self"),
+                Just("ne"), Just("has(a)"), Just("name ne 'a'"),
             ],
             0..30,
         )
     ) {
-        let _ = InventoryQuery::parse(&words.concat());
-        let _ = InventoryQuery::parse(&words.join(" "));
+        for text in [words.concat(), words.join(" ")] {
+            if let Ok(query) = InventoryQuery::parse(&text) {
+                let order = query.order.iter().filter_map(|key| fragment_of(&key.path));
+                let names = order.chain(query.condition.iter().flat_map(fragments_of));
+                for name in names {
+                    prop_assert!(is_storable(name) && !name.starts_with('=') && !is_fixed_member(name), "{text}");
+                }
+            }
+        }
     }
 }

@@ -85,12 +85,14 @@ impl Members {
             return Err(Error::Invalid("a query is missing".into()));
         }
         let query = InventoryQuery::parse(text)?;
+        // An order alone would select all devices (I-08a).
+        let Some(condition) = &query.condition else {
+            return Err(Error::Invalid("the query has an order, but no condition".into()));
+        };
         let mut filtered = Filtered::new("managed_objects o", "o.tenant", tenant.as_str());
-        if let Some(condition) = &query.condition {
-            let clause = query::clause(condition, &mut filtered);
-            filtered.and_clause(&clause);
-            query::bound(condition).into_iter().for_each(|bound| filtered.and_clause(bound));
-        }
+        let clause = query::clause(condition, &mut filtered);
+        filtered.and_clause(&clause);
+        query::bound(condition).into_iter().for_each(|bound| filtered.and_clause(bound));
         filtered.and("o.fragment_names @> ARRAY[$::text]", naming().fragment("IsDevice"));
         Ok(Self::of_objects(filtered))
     }
