@@ -77,14 +77,8 @@ impl Query {
         let Some((unknown, _)) = self.pairs().find(|(name, _)| !known().any(|known| known == *name)) else {
             return Ok(());
         };
-        let near: Vec<String> =
-            known().filter(|known| is_near(unknown, known)).map(|known| format!("'{known}'")).collect();
-        let hint =
-            if near.is_empty() { ".".to_owned() } else { format!("; is {} meant?", near.join(" or ")) };
         let known: Vec<&str> = known().collect();
-        let shown: String = unknown.escape_debug().take(64).collect();
-        let message = format!("Unknown parameter '{shown}'{hint} Known parameters: {}", known.join(", "));
-        Err(Error::Invalid(message).into())
+        Err(Error::unknown_name("parameter", unknown, &known).into())
     }
 
     /// Returns a parameter that is a whole number from 1.
@@ -144,12 +138,6 @@ impl Query {
 
 /// The parameters that every list supports in addition to its filters. None of them selects members.
 const OF_LISTS: [&str; 5] = ["revert", "pageSize", "currentPage", "withTotalPages", "after"];
-
-/// Returns whether a client that wrote `given` may have meant `known`.
-fn is_near(given: &str, known: &str) -> bool {
-    let given = given.to_ascii_lowercase();
-    given.len() < 64 && strsim::jaro_winkler(&given, &known.to_ascii_lowercase()) > 0.8
-}
 
 #[cfg(test)]
 mod tests {

@@ -60,6 +60,20 @@ impl Body {
         Ok(Self { members })
     }
 
+    /// Rejects members that are neither `settable` nor set `by_server`, for a body that selects what is deleted, sent
+    /// or limited: without a misspelt member it would select more than intended (C-19a). Members that the server sets
+    /// are allowed, because clients may send back what they read.
+    ///
+    /// # Errors
+    /// `Invalid` names the first unknown member, the settable ones with a similar name, and all settable ones.
+    pub fn only(&self, settable: &[&str], by_server: &[&str]) -> Result<()> {
+        let is_known = |name: &&str| settable.contains(name) || by_server.contains(name);
+        match self.members.names().find(|name| !is_known(name)) {
+            Some(unknown) => Err(Error::unknown_name("member", unknown, settable)),
+            None => Ok(()),
+        }
+    }
+
     /// Takes a member from the body; `null` counts as absent, as in a POST (C-10).
     pub fn take(&mut self, name: &str) -> Option<Box<RawValue>> {
         self.members.remove(name).filter(|raw| raw.get() != "null")

@@ -13,6 +13,11 @@ use crate::links::Linked;
 use crate::operation;
 use crate::timestamp::Timestamp;
 
+/// The members that clients set.
+const MEMBERS: [&str; 5] = ["groupId", "failedParentId", "startDate", "creationRamp", "operationPrototype"];
+/// The members that only the server sets, here or on similar platforms; they are ignored in bodies.
+const SERVER_MEMBERS: [&str; 5] = ["id", "self", "status", "generalStatus", "progress"];
+
 /// The seconds of the longest ramp, about thirty years; later times are beyond the range of timestamps.
 const LONGEST_RAMP: f64 = 1e9;
 
@@ -161,12 +166,13 @@ pub struct NewBulkOperation {
 }
 
 impl NewBulkOperation {
-    /// Parses the body of a POST. Members that the server sets and unknown members are ignored.
+    /// Parses the body of a POST. Members that the server sets are ignored.
     ///
     /// # Errors
-    /// `Invalid` lists all missing members, names the invalid one, and rejects a body with both a group and a parent
-    /// (K-03).
+    /// `Invalid` names an unknown member (C-19a), lists all missing members, names the invalid one, and rejects a body
+    /// with both a group and a parent (K-03).
     pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&MEMBERS, &SERVER_MEMBERS)?;
         let [start_date, ramp, prototype] =
             ["startDate", "creationRamp", "operationPrototype"].map(|name| body.take(name));
         let targets = (body.take("groupId"), body.take("failedParentId"));
@@ -213,8 +219,9 @@ impl BulkOperationPatch {
     /// Parses the body of a PUT.
     ///
     /// # Errors
-    /// `Invalid` names the invalid member.
+    /// `Invalid` names an unknown member (C-19a) or the invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&MEMBERS, &SERVER_MEMBERS)?;
         Ok(Self {
             start_date: body.take("startDate").map(|raw| start_date(&raw)).transpose()?,
             ramp: body.take("creationRamp").map(|raw| CreationRamp::parse(&raw)).transpose()?,
@@ -349,6 +356,18 @@ mod tests {
             String::from_utf8(shown).expect("text"),
             r#"{"self":"http://h/devicecontrol/bulkoperations/3","id":"3","groupId":"7","failedParentId":"2","startDate":"2024-03-10T02:30:00.000Z","creationRamp":1.5,"operationPrototype":{"plat_Restart":{}},"status":"ACTIVE","progress":{"pending":1,"failed":2,"executing":3,"successful":4,"all":10}}"#
         );
+    }
+
+    #[test]
+    fn unknown_member_is_refused_and_the_near_ones_named() {
+        let misspelt = FULL.replace("creationRamp", "creationramp");
+        assert!(refusal(&misspelt).contains("is 'creationRamp' meant?"), "{}", refusal(&misspelt));
+        let misspelt = FULL.replacen('{', r#"{"groupid":"8","#, 1);
+        assert!(refusal(&misspelt).starts_with("Unknown member 'groupid'; is 'groupId' meant?"));
+        let misspelt = BulkOperationPatch::parse(body(r#"{"startdate":"2024-03-10T02:30:00Z"}"#));
+        assert!(misspelt.expect_err("misspelt").to_string().contains("is 'startDate' meant?"));
+        let read = FULL.replacen('{', r#"{"self":"http://h/3","id":"3","status":"ACTIVE","progress":{},"#, 1);
+        assert!(NewBulkOperation::parse(body(&read)).is_ok(), "it may be sent back as it was read");
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::id::ModuleId;
 use crate::links::Linked;
 use crate::timestamp::Timestamp;
 
+/// The members that only the server sets; they are ignored in bodies.
+const SERVER_MEMBERS: [&str; 5] = ["id", "self", "lastModified", "switchedOff", "warnings"];
+
 /// The status of a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -107,11 +110,13 @@ pub struct ModulePatch {
 }
 
 impl ModulePatch {
-    /// Parses the body; other members are ignored.
+    /// Parses the body. Members that the server sets are ignored.
     ///
     /// # Errors
-    /// `Invalid` names the invalid member.
+    /// `Invalid` names an unknown member, because with a misspelt status a module would go on sending (C-19a), or the
+    /// invalid one.
     pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&["name", "status"], &SERVER_MEMBERS)?;
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         let status = body.take_text("status", MAX_SHORT_TEXT)?;
         let status = status.map(|word| ModuleStatus::parse(&word)).transpose()?;

@@ -18,6 +18,11 @@ const MAX_AGE: u32 = 36_525;
 /// The value of a filter that matches everything.
 const ANY: &str = "*";
 
+/// The members of a rule that clients set.
+const MEMBERS: [&str; 5] = ["dataType", "fragmentType", "type", "source", "maximumAge"];
+/// The members that only the server sets; they are ignored in bodies.
+const SERVER_MEMBERS: [&str; 3] = ["id", "self", "editable"];
+
 /// A kind of data that has an age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataType {
@@ -143,8 +148,9 @@ impl RetentionPatch {
     /// Parses a body.
     ///
     /// # Errors
-    /// `Invalid` names the member, the value and what is allowed.
+    /// `Invalid` names an unknown member (C-19a), or the member, the value and what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&MEMBERS, &SERVER_MEMBERS)?;
         let data_type = filter(&mut body, "dataType", short, |name| {
             let names: Vec<&str> = DataType::ALL.into_iter().map(DataType::as_str).collect();
             let unknown = || Error::invalid_value("dataType", name, &format!("{} or *", names.join(", ")));
@@ -292,6 +298,30 @@ mod tests {
             rule,
             parse(r#"{"maximumAge": "30", "dataType": "*", "type": "*", "source": null}"#).expect("it")
         );
+    }
+
+    #[test]
+    fn unknown_member_is_refused_and_the_near_ones_named() {
+        for (json, told) in [
+            (r#"{"maximumAge": 30, "sorce": "4711"}"#, "Unknown member 'sorce'; is 'source' meant?"),
+            (r#"{"maximumAge": 30, "datatype": "ALARM"}"#, "Unknown member 'datatype'; is 'dataType' meant?"),
+            (r#"{"maxAge": 30}"#, "is 'maximumAge' meant?"),
+            (r#"{"maximumAge": 30, "fragmenttype": null}"#, "is 'fragmentType' meant?"),
+            (r#"{"maximumAge": 30, "colour": 1}"#, "Unknown member 'colour'. Known members: dataType, "),
+        ] {
+            let error = parse(json).expect_err(json).to_string();
+            assert!(error.contains(told), "{error}");
+        }
+        let read = r#"{"self": "http://h/x", "id": "1", "editable": true, "type": "*", "maximumAge": 30}"#;
+        assert!(parse(read).is_ok(), "a rule may be sent back as it was read");
+    }
+
+    #[test]
+    fn name_that_no_fragment_can_have_is_refused() {
+        for name in ["", " ", "$type", "=type", "a b", "a.b"] {
+            let json = format!(r#"{{"maximumAge": 30, "fragmentType": "{name}"}}"#);
+            assert!(parse(&json).expect_err(&json).to_string().contains("'fragmentType'"), "{json}");
+        }
     }
 
     #[test]

@@ -158,6 +158,11 @@ pub fn parse_client_id(text: &str) -> Result<&str> {
     }
 }
 
+/// The members that clients set.
+const MEMBERS: [&str; 3] = ["name", "user", "scope"];
+/// The members that only the server sets; they are ignored in bodies.
+const SERVER_MEMBERS: [&str; 4] = ["self", "clientId", "clientSecret", "creationTime"];
+
 /// The body of a POST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTokenClient {
@@ -173,8 +178,10 @@ impl NewTokenClient {
     /// Parses a body. The server chooses key and secret.
     ///
     /// # Errors
-    /// `Invalid` names the member, the value and what is allowed.
+    /// `Invalid` names an unknown member, because a misspelt scope would not limit the tokens (C-19a), or the member,
+    /// the value and what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&MEMBERS, &SERVER_MEMBERS)?;
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         if name.as_deref().is_some_and(|name| name.trim().is_empty()) {
             return Err(Error::invalid_value("name", "", "a text that is not blank"));

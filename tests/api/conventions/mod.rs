@@ -1,6 +1,7 @@
 //! Conventions that all resources share (docs/rules.md#conventions).
 
 mod addresses;
+mod closed_bodies;
 mod cors;
 mod dates;
 mod empty_filters;

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "postgres")]
 mod postgres;
+mod unknown;
 
 use std::fmt;
 use std::sync::Arc;

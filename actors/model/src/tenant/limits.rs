@@ -203,8 +203,7 @@ impl LimitsPatch {
 }
 
 fn unknown(name: &str) -> Error {
-    let known = TenantLimit::ALL.map(TenantLimit::as_str).join(", ");
-    Error::invalid_value("name of a limit", name, &known)
+    Error::unknown_name("limit", name, &TenantLimit::ALL.map(TenantLimit::as_str))
 }
 
 /// Returns the limits that are in force for a tenant: the values that were set for it, otherwise the defaults, and
@@ -254,7 +253,10 @@ mod tests {
             [(TenantLimit::Devices, Some(0)), (TenantLimit::RequestsPerSecond, None)]
         );
         for (body, named) in [
-            (r#"{"divices": 1}"#, "divices; allowed: requestsPerSecond, "),
+            (
+                r#"{"divices": 1}"#,
+                "Unknown limit 'divices'; is 'devices' meant? Known limits: requestsPerSecond, ",
+            ),
             (
                 r#"{"requestsPerSecond": 0}"#,
                 "'requestsPerSecond': 0; allowed: null, or an integer from 1 to ",
