@@ -6,7 +6,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
@@ -96,23 +95,24 @@ impl SecretKey {
         }
     }
 
-    /// Creates a key and its file, with mode 600.
+    /// Creates a key and its file, with mode 600. Other processes see the file either not at all or as a whole.
     ///
     /// # Errors
-    /// The file cannot be created, or exists already.
+    /// `AlreadyExists` when the file exists already, which keeps its contents; the file cannot be created.
     ///
     /// # Panics
     /// The system has no random source left.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        writeln!(file, "{text}")?;
-        file.sync_all()?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = parent.unwrap_or(Path::new("."));
+        fs::create_dir_all(directory)?;
+        let mut file = tempfile::Builder::new().prefix(".secret.key.").tempfile_in(directory)?;
+        writeln!(file, "{}", hex(&bytes))?;
+        file.as_file().sync_all()?;
+        file.persist_noclobber(path).map_err(|refused| refused.error)?;
+        fs::File::open(directory)?.sync_all()?;
         Ok(Self::of(&bytes))
     }
 
@@ -181,6 +181,29 @@ mod tests {
         assert!(read.verifies("abc", &made.hash("abc")) && !read.verifies("abd", &made.hash("abc")));
         assert_eq!(made.fingerprint(), read.fingerprint());
         assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn one_of_several_processes_makes_the_key_and_none_reads_a_part_of_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for round in 0..50 {
+            let path = dir.path().join(format!("{round}.key"));
+            let make_or_read = || match SecretKey::create(&path) {
+                Ok(made) => (made.fingerprint(), true),
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+                    let read = SecretKey::load(&path).expect("a whole key").expect("a file");
+                    (read.fingerprint(), false)
+                }
+            };
+            let keys: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(make_or_read)).collect();
+                threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+            });
+            assert_eq!(keys.iter().filter(|(_, made)| *made).count(), 1);
+            assert!(keys.iter().all(|(key, _)| *key == keys[0].0), "all have the same key");
+        }
+        assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 50, "no other file is left");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Partitions: one for each month of arrival, created in advance, and one for all other months.
 
 use super::{MEASUREMENTS, measure};
-use crate::harness::{TestDatabase, TestServer};
+use crate::harness::{TestDatabase, TestServer, eventually};
 
 async fn partitions(database: &TestDatabase) -> Vec<String> {
     let statement = "SELECT inhrelid::regclass::text FROM pg_inherits \
@@ -27,6 +27,25 @@ async fn start_makes_the_partitions_of_this_and_the_next_three_months_and_a_rest
 
     assert_eq!(first, expected(&database).await);
     assert_eq!(partitions(&database).await, first);
+}
+
+#[tokio::test]
+async fn server_waits_for_another_one_that_makes_partitions() {
+    let database = TestDatabase::create().await;
+    let connections = platform_store::Connections { reads: 1, devices: 1 };
+    let store = platform_store::Database::new(database.url(), connections, &Default::default()).unwrap();
+    // Longer than the limit for the lock of the table.
+    let other = "SELECT pg_advisory_lock(hashtext('measurements')), pg_sleep(0.8)";
+    let locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = \
+        (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+    let made = async {
+        eventually("the other server", async || database.query(locked, &[]).await.pop()).await;
+        platform_store::measurements::partitions::make_partitions(&store).await
+    };
+    let (_, made) = tokio::join!(database.query(other, &[]), made);
+
+    made.expect("it waits");
 }
 
 #[tokio::test]

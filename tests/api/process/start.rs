@@ -96,6 +96,34 @@ async fn second_start_prints_no_credentials_and_keeps_everything() {
 }
 
 #[tokio::test]
+async fn servers_that_start_at_once_on_a_new_database_all_start_and_each_user_is_made_once() {
+    let (database, directory) = (TestDatabase::create_empty().await, scratch());
+    let starts: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = Program::command(directory.path(), &[]);
+            command.env("PLATFORM_DATABASE_URL", database.url());
+            tokio::task::spawn_blocking(move || Program::serve_with(command))
+        })
+        .collect();
+
+    let mut programs = Vec::new();
+    for start in starts {
+        programs.push(start.await.expect("it starts"));
+    }
+
+    let mut users: Vec<_> = programs.iter().flat_map(credentials).collect();
+    users.sort();
+    let names: Vec<_> = users.iter().map(|(user, _)| user.as_str()).collect();
+    assert_eq!(names, ["main/admin", "management/admin", "management/devicebootstrap"]);
+    for program in &programs {
+        let caller = Caller::new(program.base(), Some((&users[0].0, &users[0].1)));
+        assert_eq!(caller.get("/alarm/alarms").await.status, 200, "all servers have the same key");
+    }
+    let standard = platform_model::application::STANDARD.len();
+    assert_eq!(database.count("applications").await, standard as i64);
+}
+
+#[tokio::test]
 async fn configured_passwords_count_and_are_not_printed() {
     let directory = scratch();
     let mut command = Program::command(directory.path(), &["serve"]);

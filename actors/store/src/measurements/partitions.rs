@@ -19,9 +19,10 @@ pub async fn make_partitions(database: &Database) -> Result<()> {
     let mut client = database.loader().await?;
     for month in 0..=MONTHS_AHEAD {
         let transaction = client.transaction().await?;
-        // When two servers start together, one of them creates the partition.
+        // When servers start together, one of them creates the partition. The others wait for it as long as it takes:
+        // the limit is only for the lock of the table.
         let prepare =
-            "SET LOCAL lock_timeout = '500ms'; SELECT pg_advisory_xact_lock(hashtext('measurements'))";
+            "SELECT pg_advisory_xact_lock(hashtext('measurements')); SET LOCAL lock_timeout = '500ms'";
         transaction.batch_execute(prepare).await?;
         let make = "SELECT make_measurement_partition(now() + $1 * interval '1 month')";
         transaction.query_one(make, &[&f64::from(month)]).await?;
