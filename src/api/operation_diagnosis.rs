@@ -12,7 +12,8 @@ use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
 /// `GET /devicecontrol/operations/<id>/diagnosis`: returns the agents of the operation, whether they are
-/// connected, since when they are not, and whether they have subscribed to their channel at this server. The
+/// connected, since when they are not, and whether they have subscribed to their channel at any server. The
+/// member `missingServers` names servers that did not respond within a second, which may have a subscription. The
 /// member `causes` is empty unless the operation is PENDING; then it lists NO_AGENT, AGENT_OFFLINE,
 /// NOT_SUBSCRIBED, NOT_SUPPORTED, QUEUED_BEHIND, or AWAITING_AGENT when none of the others applies.
 ///
@@ -33,8 +34,7 @@ pub async fn get(
             operation.fragments.get(name).is_some()
         })
         .await?;
-    let tenant = platform.tenant(&caller.tenant);
-    let found = tenant.diagnose(operation).await;
+    let found = platform.diagnose(&caller.tenant, operation).await;
     let findings = found.map_err(|error| ApiError::gone_with_source(error, Noun::Operation, id))?;
     Ok(reply::found(media_type, &findings, &head.links()))
 }

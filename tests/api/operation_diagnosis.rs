@@ -131,6 +131,41 @@ async fn agent_that_listens_is_waited_for() {
 }
 
 #[tokio::test]
+async fn agent_that_listens_at_another_server_is_waited_for() {
+    let [one, other] = TestServer::start_two().await;
+    let agent = agent_of(&one.admin(), json!({})).await;
+    let operation = restart_of(&one.admin(), &agent).await;
+    for server in [&one, &other] {
+        assert_eq!(causes(&diagnosis(&server.admin(), &operation).await), ["NOT_SUBSCRIBED"]);
+    }
+
+    let _held = listening(&other.admin(), &agent).await.hold().await;
+
+    for server in [&one, &other] {
+        let found = diagnosis(&server.admin(), &operation).await;
+        let agent = &found["agents"][0];
+        assert_eq!((causes(&found), &agent["subscribed"]), (vec!["AWAITING_AGENT"], &json!(true)), "{found}");
+        assert!(found.get("missingServers").is_none(), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn server_that_does_not_say_what_it_has_is_named() {
+    let (server, admin) = TestServer::start().await.with_admin();
+    let agent = agent_of(&admin, json!({})).await;
+    let operation = restart_of(&admin, &agent).await;
+    let silent = "INSERT INTO servers (slot, incarnation, name, version, address, state, started_at, leased_until, \
+            ids_until, connections) \
+        VALUES (250, 999999, 'silent', '1', 'http://nowhere', 'UP', now(), now() + interval '1 hour', 0, 1)";
+    server.database().execute(silent, &[]).await;
+
+    let found = diagnosis(&admin, &operation).await;
+
+    let missing = &found["missingServers"];
+    assert_eq!((causes(&found), missing), (vec!["NOT_SUBSCRIBED"], &json!(["silent"])), "{found}");
+}
+
+#[tokio::test]
 async fn device_that_left_its_agent_has_none() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (agent, device) = (agent_of(&admin, json!({})).await, admin.create_device("pump").await);

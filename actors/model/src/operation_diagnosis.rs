@@ -21,6 +21,8 @@ pub struct Findings {
     pub supported: Option<Vec<String>>,
     /// The operations that its agents have to execute before it.
     pub ahead: Ahead,
+    /// The names of the servers that did not say whether they have a session of an agent.
+    pub missing_servers: Vec<String>,
 }
 
 /// An agent with the data that shows whether it receives operations.
@@ -32,7 +34,7 @@ pub struct Agent {
     pub name: Option<String>,
     /// The real-time connection of its user.
     pub connection: Connection,
-    /// Whether a session of this server has subscribed to its channel.
+    /// Whether a session, at any server, has subscribed to its channel.
     pub subscribed: bool,
     /// The time of its last message, only for devices whose availability is watched.
     pub last_message: Option<Timestamp>,
@@ -70,7 +72,7 @@ enum Cause {
     NoAgent,
     /// The agent's user has no connection.
     AgentOffline(ManagedObjectId, Option<Timestamp>),
-    /// The agent is connected, but has not subscribed to its channel.
+    /// The agent is connected, but no session at the servers that responded has subscribed to its channel.
     NotSubscribed(ManagedObjectId),
     /// The device supports none of these fragments of the operation.
     NotSupported(Vec<String>),
@@ -147,7 +149,7 @@ impl Cause {
                 format!("Agent '{agent}' has never held a real-time connection")
             }
             Self::NotSubscribed(agent) => {
-                format!("No client has subscribed to the channel '/{agent}' of the agent at this server")
+                format!("No client has subscribed to the channel '/{agent}' of the agent")
             }
             Self::NotSupported(asked) => {
                 format!("The device does not list any of these as supported: {}", asked.join(", "))
@@ -232,6 +234,9 @@ impl Serialize for Linked<'_, Findings> {
         map.serialize_entry("creationTime", &operation.creation_time)?;
         map.serialize_entry("agents", &agents)?;
         map.serialize_entry("causes", &causes)?;
+        if !findings.missing_servers.is_empty() {
+            map.serialize_entry("missingServers", &findings.missing_servers)?;
+        }
         map.end()
     }
 }

@@ -3,6 +3,7 @@
 mod activity;
 mod bulk_operations;
 mod changes;
+mod diagnosis;
 mod draining;
 mod modules;
 mod server_messages;

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use actix::prelude::*;
 use platform_model::access::Authority;
 use platform_model::alarm::AlarmFilter;
-use platform_model::bayeux::Pattern;
 use platform_model::error::{Error, Result};
 use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
 use platform_model::links::Links;
 use platform_model::managed_object::ManagedObject;
 use platform_model::measurement::{Measurement, MeasurementFilter};
-use platform_model::operation::{Operation, OperationFilter};
-use platform_model::operation_diagnosis::Findings;
+use platform_model::operation::OperationFilter;
 use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
-use platform_store::operations::diagnosis::find_out;
 use platform_store::tenant_limits::TenantLimits;
 
 use crate::background::bulk_alarm_update::delete_alarms;
@@ -71,19 +68,6 @@ impl Tenant {
     /// `Contended`, `Timeout`, `Unavailable` or `Database`; some of the alarms may be deleted then.
     pub async fn delete_alarms(&self, filter: &AlarmFilter, links: &Links) -> Result<()> {
         delete_alarms(self.context(), &self.devices, filter, links).await
-    }
-
-    /// Finds out why an operation is PENDING.
-    ///
-    /// # Errors
-    /// `NotFound` when its device does not exist; `Timeout`, `Unavailable` or `Database`.
-    pub async fn diagnose(&self, operation: Operation) -> Result<Findings> {
-        let context = self.context();
-        let mut findings = find_out(&context.database, &context.tenant, operation).await?;
-        for agent in &mut findings.agents {
-            agent.subscribed = context.hub.has_listeners(&Pattern::Agent(agent.id));
-        }
-        Ok(findings)
     }
 
     /// Deletes operations; see [`writes::delete_operations`].

@@ -28,7 +28,7 @@ pub async fn find_out(database: &Database, tenant: &TenantId, operation: Operati
     let supported = supported.and_then(|names| serde_json::from_str(names.get()).ok());
     let agents = list_agents(database, tenant, operation.device).await?;
     let ahead = count_ahead(database, tenant, &operation, &agents).await?;
-    Ok(Findings { operation, agents, supported, ahead })
+    Ok(Findings { operation, agents, supported, ahead, missing_servers: Vec::new() })
 }
 
 async fn list_agents(database: &Database, tenant: &TenantId, device: ManagedObjectId) -> Result<Vec<Agent>> {
