@@ -48,4 +48,5 @@ pub mod start_error;
 pub mod stop;
 mod systemd;
 pub mod telemetry;
+mod terminal;
 pub mod tls;

@@ -1,6 +1,6 @@
 //! The commands `login`, `logout` and `profile`, which store, delete and list profiles.
 
-use std::io::{BufRead, IsTerminal, Write, stdin, stdout};
+use std::io::{BufRead, IsTerminal, Write, stdin};
 
 use clap::ArgMatches;
 
@@ -9,6 +9,7 @@ use super::failure::{Code, Failure};
 use super::http::Server;
 use super::profile::{Profile, Profiles, checked_url};
 use super::words::Words;
+use crate::terminal::print;
 
 /// Asks for missing arguments, checks the credentials at the server, and stores them as a profile.
 ///
@@ -35,8 +36,7 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     profiles.profiles.insert(name.clone(), profile);
     profiles.current = Some(name);
     let path = profiles.store()?;
-    writeln!(stdout(), "{told}, stored in {}", path.display())?;
-    Ok(())
+    Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
 }
 
 /// Deletes a profile: the given one, or the current one.
@@ -51,7 +51,7 @@ pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
     profiles.profiles.remove(&name);
     profiles.current = profiles.current.filter(|current| *current != name);
     profiles.store()?;
-    Ok(writeln!(stdout(), "deleted the profile {name}")?)
+    Ok(print(format!("deleted the profile {name}\n").as_bytes())?)
 }
 
 /// Prints the profiles.
@@ -60,10 +60,9 @@ pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
 /// The file cannot be read.
 pub(super) fn list() -> Result<(), Failure> {
     let Profiles { current, profiles } = Profiles::load()?;
-    let mut out = stdout().lock();
     for (name, profile) in &profiles {
         let star = if current.as_ref() == Some(name) { "*" } else { " " };
-        writeln!(out, "{star} {name:<12} {:<40} {}", profile.url, profile.user)?;
+        print(format!("{star} {name:<12} {:<40} {}\n", profile.url, profile.user).as_bytes())?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ use super::failure::{Code, Failure};
 use super::nouns::Verb;
 use super::reference::Operation;
 use super::requests::{Command, Request};
+use crate::terminal::say;
 
 const YES: &str = "yes";
 /// The prefix of the ids of arguments for new values. The flags themselves start with `new-`.
@@ -49,20 +50,17 @@ impl Command<'_> {
             count.ok_or_else(|| Failure::new(Code::Failed, "the server does not return how many match"))?;
         let matching = self.matching(count);
         if count == 0 {
-            eprintln!("{matching}");
+            say(&matching);
             return Ok(());
         }
         let deed = if verb == Verb::UpdateMany { "change" } else { "delete" };
         if self.matches.get_flag(YES) {
-            eprintln!("{matching}");
+            say(&matching);
         } else {
             confirm(&matching, deed)?;
         }
         let response = self.server.expect(&self.operation.method, &path, content.as_ref()).await?;
-        eprintln!(
-            "{}",
-            if response.status == 202 { "the server continues in the background" } else { "done" }
-        );
+        say(if response.status == 202 { "the server continues in the background" } else { "done" });
         Ok(())
     }
 

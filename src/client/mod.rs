@@ -40,6 +40,8 @@ use failure::{Code, Failure};
 use http::Server;
 use nouns::NOUNS;
 
+use crate::terminal::{harmless_json, print, say};
+
 /// Runs a command and returns the exit code. `program` is the whole command line, from which completions and manual
 /// pages are made.
 pub(crate) fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCode {
@@ -67,7 +69,7 @@ pub(crate) fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCod
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.code() != Code::ReaderEnded {
-                writeln!(std::io::stderr(), "{failure}").ok();
+                say(&failure);
             }
             failure.exit_code()
         }
@@ -115,10 +117,9 @@ async fn api(matches: &ArgMatches) -> Result<(), Failure> {
     }
     let response = server.send(&method, path, content.as_ref()).await?;
     match serde_json::from_slice::<Value>(&response.body) {
-        Ok(value) if out.is_terminal() => writeln!(out, "{value:#}")?,
-        _ => out.write_all(&response.body)?,
+        Ok(value) if out.is_terminal() => writeln!(out, "{}", harmless_json(&format!("{value:#}")))?,
+        _ => print(&response.body)?,
     }
-    out.flush()?;
     if response.status < 400 { Ok(()) } else { Err(Failure::of_response(response.status, &response.body)) }
 }
 

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::failure::Failure;
+use crate::terminal::{harmless, harmless_json, is_executed};
 
 /// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,6 +44,8 @@ pub(super) struct Printer<W: Write> {
     id: &'static [&'static str],
     /// Whether the output is a list, which in JSON is an array.
     many: bool,
+    /// Whether a terminal shows the output, so that it must contain nothing that a terminal would execute.
+    on_terminal: bool,
     coloured: bool,
     printed: usize,
     widths: Vec<usize>,
@@ -53,8 +56,9 @@ impl Printer<io::StdoutLock<'static>> {
     pub(super) fn stdout(form: Form, columns: Vec<String>, id: &'static [&'static str], many: bool) -> Self {
         let out = io::stdout().lock();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let coloured = wanted && out.is_terminal();
-        Self { form, columns, id, many, coloured, printed: 0, widths: Vec::new(), out }
+        let on_terminal = out.is_terminal();
+        let coloured = wanted && on_terminal;
+        Self { form, columns, id, many, on_terminal, coloured, printed: 0, widths: Vec::new(), out }
     }
 }
 
@@ -93,14 +97,19 @@ impl<W: Write> Printer<W> {
     }
 
     fn print_one(&mut self, object: &Value) -> io::Result<()> {
+        let on_terminal = self.on_terminal;
+        let json = |text: String| if on_terminal { harmless_json(&text).into_owned() } else { text };
         match self.form {
             Form::Json if self.many => {
                 let before = if self.printed == 0 { "[\n" } else { ",\n" };
-                write!(self.out, "{before}{object}")
+                write!(self.out, "{before}{}", json(object.to_string()))
             }
-            Form::Json => writeln!(self.out, "{object:#}"),
-            Form::Id => writeln!(self.out, "{}", id_of(object, self.id)),
-            _ => writeln!(self.out, "{object}"),
+            Form::Json => writeln!(self.out, "{}", json(format!("{object:#}"))),
+            Form::Id => {
+                let id = id_of(object, self.id);
+                writeln!(self.out, "{}", if on_terminal { harmless(&id) } else { id.as_str().into() })
+            }
+            _ => writeln!(self.out, "{}", json(object.to_string())),
         }
     }
 
@@ -145,6 +154,9 @@ impl<W: Write> Printer<W> {
         }
         self.printed += objects.len().max(1);
         let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+        if self.on_terminal {
+            return self.out.write_all(harmless(&String::from_utf8_lossy(&bytes)).as_bytes());
+        }
         self.out.write_all(&bytes)
     }
 }
@@ -174,10 +186,10 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Returns the text of a cell. Control characters are replaced, because a terminal would execute them.
+/// Returns the text of a cell. Characters that a terminal would execute are replaced.
 fn cell(object: &Value, column: &str) -> String {
     let text = plain(member(object, column));
-    let safe = |character: char| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character };
+    let safe = |character: char| if is_executed(character) { char::REPLACEMENT_CHARACTER } else { character };
     let mut cut: String = text.chars().take(WIDEST).map(safe).collect();
     if text.chars().nth(WIDEST).is_some() {
         cut.pop();
@@ -194,8 +206,13 @@ mod tests {
 
     fn printed(form: Form, many: bool, pages: &[&[Value]]) -> String {
         let columns = ["id", "source.id", "severity"].map(Into::into).into();
-        let (coloured, widths, out) = (false, Vec::new(), Vec::new());
-        let mut printer = Printer { form, columns, id: &["id"], many, coloured, printed: 0, widths, out };
+        let (on_terminal, coloured, widths, out) = (false, false, Vec::new(), Vec::new());
+        let printer =
+            Printer { form, columns, id: &["id"], many, on_terminal, coloured, printed: 0, widths, out };
+        print_all(printer, pages)
+    }
+
+    fn print_all(mut printer: Printer<Vec<u8>>, pages: &[&[Value]]) -> String {
         pages.iter().for_each(|page| printer.print(page).unwrap());
         printer.end().unwrap();
         String::from_utf8(printer.out).unwrap()
@@ -217,6 +234,32 @@ mod tests {
         let array: Vec<Value> = serde_json::from_str(&printed(Form::Json, true, &both)).unwrap();
         assert_eq!(array, [first[0].clone(), second[0].clone()]);
         assert_eq!(printed(Form::Jsonl, true, &both).lines().count(), 2);
+    }
+
+    #[test]
+    fn terminal_gets_nothing_that_it_would_execute_in_any_form() {
+        let text = "\u{1b}]0;owned\u{7}\u{9b}31m\u{8}\r\u{202e}\u{2066}";
+        let object = json!({"id": text, "source": {"id": text}, "severity": text});
+        for form in [Form::Table, Form::Json, Form::Jsonl, Form::Csv, Form::Id] {
+            for many in [false, true] {
+                let columns = ["id", "source.id", "severity"].map(Into::into).into();
+                let (widths, out) = (Vec::new(), Vec::new());
+                let printer = Printer {
+                    form,
+                    columns,
+                    id: &["id"],
+                    many,
+                    on_terminal: true,
+                    coloured: false,
+                    printed: 0,
+                    widths,
+                    out,
+                };
+                let shown = print_all(printer, &[std::slice::from_ref(&object)]);
+                assert!(!shown.replace('\n', "").contains(is_executed), "{form:?}: {shown:?}");
+                assert!(shown.contains("owned"), "{form:?}: {shown:?}");
+            }
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::content::Content;
 use super::failure::{Code, Failure};
 use super::reference::{Field, Operation};
 use super::requests::{Command, Request};
+use crate::terminal::say;
 
 const WAIT: &str = "wait";
 const TIMEOUT: &str = "timeout";
@@ -81,7 +82,7 @@ impl Command<'_> {
     async fn accept(&mut self, id: &str, of_device: &str, mut request: Value) -> Result<Value, Failure> {
         let timeout = self.matches.get_one::<u64>(TIMEOUT).map(|seconds| Duration::from_secs(*seconds));
         let begin = Instant::now();
-        eprintln!("{id} is registered; waiting until it asks for its credentials");
+        say(format_args!("{id} is registered; waiting until it asks for its credentials"));
         while request["status"] == "WAITING_FOR_CONNECTION" {
             if timeout.is_some_and(|timeout| begin.elapsed() >= timeout) {
                 return Err(Failure::new(Code::Failed, format!("{id} has not asked for its credentials"))
@@ -91,7 +92,7 @@ impl Command<'_> {
             match self.server.expect("GET", of_device, None).await {
                 Ok(response) => request = response.json()?,
                 Err(failure) if failure.code() == Code::Unavailable => {
-                    eprintln!("warning: {failure}; trying again")
+                    say(format_args!("warning: {failure}; trying again"))
                 }
                 Err(failure) => return Err(failure),
             }
@@ -101,9 +102,9 @@ impl Command<'_> {
             request = self.server.expect("PUT", of_device, Some(&accepted)).await?.json()?;
         }
         let [tenant, owner] = ["tenantId", "owner"].map(|member| request[member].as_str().unwrap_or("?"));
-        eprintln!(
+        say(format_args!(
             "{id} asked for its credentials and is accepted: a device of tenant {tenant}, registered by {owner}"
-        );
+        ));
         Ok(request)
     }
 }

@@ -19,6 +19,7 @@ use super::http::Server;
 use super::nouns::{Noun, Verb};
 use super::output::{Form, Printer};
 use super::reference::Operation;
+use crate::terminal::{print, say};
 
 /// The characters of an id that are not escaped in a path.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -198,7 +199,7 @@ impl Command<'_> {
                 Ok(response) => printer.print(&[response.json()?])?,
                 Err(failure) if all == 1 => return Err(failure),
                 Err(failure) => {
-                    bar.suspend(|| eprintln!("{path}: {failure}"));
+                    bar.suspend(|| say(format_args!("{path}: {failure}")));
                     failures.push(failure.code());
                 }
             }
@@ -214,13 +215,10 @@ impl Command<'_> {
 
     /// Prints the requests without sending them.
     pub(super) fn describe(&self, requests: &[Request]) -> Result<(), Failure> {
-        use std::io::Write;
-        let mut out = stdout().lock();
         for Request { path, content } in requests {
-            writeln!(out, "{} {}{path}", self.operation.method, self.server.url)?;
-            if let Some(content) = content {
-                writeln!(out, "{}", content.described())?;
-            }
+            let content = content.as_ref().map(|content| format!("{}\n", content.described()));
+            let request = format!("{} {}{path}\n", self.operation.method, self.server.url);
+            print((request + &content.unwrap_or_default()).as_bytes())?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! `upload`, `replace` and `download`: the files of events and of the inventory, and the archives of applications.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, value_parser};
@@ -14,6 +14,7 @@ use super::content::{Content, Upload};
 use super::failure::{Code, Failure};
 use super::reference::{FileBody, Operation};
 use super::requests::{Command, Request};
+use crate::terminal::print;
 
 const FILE: &str = "FILE";
 const MEDIA_TYPE: &str = "media-type";
@@ -96,7 +97,7 @@ impl Command<'_> {
                     File::create_new(file).and_then(|mut created| created.write_all(&response.body));
                 created.map_err(|error| failed(error, file))
             }
-            None => Ok(stdout().write_all(&response.body)?),
+            None => Ok(print(&response.body)?),
         }
     }
 

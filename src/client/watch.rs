@@ -13,6 +13,7 @@ use super::failure::{Code, Failure};
 use super::http::Server;
 use super::nouns::Noun;
 use super::output::{Form, Printer};
+use crate::terminal::say;
 
 const ENDPOINT: &str = "/notification/realtime";
 /// The column with the action (create, update, delete), which precedes the columns of the noun.
@@ -34,17 +35,17 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
     let mut left = matches.get_one::<u64>(COUNT).copied().unwrap_or(u64::MAX);
 
     let mut session = Session::open(server, ENDPOINT, &channel).await?;
-    eprintln!("watching {channel} at {}", server.url);
+    say(format_args!("watching {channel} at {}", server.url));
     loop {
         let objects = match session.connect(server).await {
             Ok(data) => data.iter().map(told).collect::<Vec<_>>(),
             Err(Ended::Session(why)) => {
-                eprintln!("warning: the session ended ({why}); what happened meanwhile is not shown");
+                say(format_args!("warning: the session ended ({why}); what happened meanwhile is not shown"));
                 session = reopened(server, &channel).await?;
                 continue;
             }
             Err(Ended::Connection(failure)) if failure.code() == Code::Unavailable => {
-                eprintln!("warning: {failure}; trying again");
+                say(format_args!("warning: {failure}; trying again"));
                 sleep(PAUSE).await;
                 continue;
             }

@@ -45,6 +45,7 @@ use crate::config::{Password, Settings};
 use crate::secret_key;
 use crate::start_error::StartError;
 use crate::stop::stop_signal;
+use crate::terminal::say;
 use fleet::Assignment;
 use greeting::Greeting;
 
@@ -148,7 +149,7 @@ pub(crate) fn at_server(url: &str, arguments: &DemoArguments) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            say(&failure);
             failure.exit_code()
         }
     }

@@ -21,6 +21,7 @@ pub use routes::RouteDurations;
 
 use crate::config::{LogFormat, Settings};
 use crate::jobs;
+use crate::terminal::LogLines;
 
 /// The number of throttled password verifications, by subject (account, source) and effect (delayed, refused).
 const THROTTLED: &str = "platform_authentication_throttled_total";
@@ -68,9 +69,8 @@ pub fn check_filter(filter: &str) -> Result<EnvFilter, String> {
 /// The filter is invalid; the text contains the position.
 pub fn start_logging(settings: &Settings) -> Result<(), String> {
     let filter = check_filter(&settings.log)?;
-    let lines = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+    let lines =
+        tracing_subscriber::fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(|| LogLines);
     let lines = match settings.log_format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().boxed(),

@@ -2,6 +2,7 @@
 
 mod many;
 mod register;
+mod terminal;
 mod uploads;
 mod words;
 mod workers;
