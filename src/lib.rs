@@ -44,6 +44,7 @@ pub mod secret_key;
 mod self_request;
 pub mod server;
 pub mod service;
+mod settings_check;
 pub mod start_error;
 pub mod stop;
 mod systemd;

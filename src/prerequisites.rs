@@ -11,7 +11,7 @@ use std::time::Duration;
 use socket2::{Domain, Socket, TcpKeepalive, Type};
 
 use crate::config::Settings;
-use crate::secret_key;
+use crate::settings_check::{self, Risk};
 use crate::start_error::StartError;
 use crate::tls::Tls;
 
@@ -40,13 +40,15 @@ pub(crate) struct Listeners {
 }
 
 impl Prerequisites {
-    /// Reads the certificate, checks the secret key and binds the addresses.
+    /// Checks the settings, logs those that are a risk, reads the certificate and binds the addresses.
     ///
     /// # Errors
     /// [`StartError`]; nothing has been created or changed.
     pub fn check(settings: &Settings) -> Result<Self, StartError> {
+        for Risk { told, remedy } in settings_check::check(settings)? {
+            tracing::warn!("{told}: {remedy}");
+        }
         let tls = Tls::load(&settings.tls).map_err(StartError::Tls)?;
-        secret_key::load(&settings.store)?;
         let clients = BoundAddress::take("--listen", settings.listen)?;
         let operators =
             settings.admin_listen.map(|address| BoundAddress::take(ADMIN_LISTEN, address)).transpose()?;

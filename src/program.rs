@@ -19,9 +19,11 @@ use crate::embedded_postgres::{
 };
 use crate::prerequisites::Prerequisites;
 use crate::server::{DatabaseAt, Server};
+use crate::settings_check::{self, Risk};
 use crate::start_error::StartError;
 use crate::stop::stop_signal;
-use crate::{open_files, secret_key, systemd, telemetry, tls};
+use crate::terminal::{print, say};
+use crate::{open_files, secret_key, systemd, telemetry};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
 
@@ -80,7 +82,7 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            writeln!(io::stderr(), "error: {failure}").ok();
+            say(format_args!("error: {failure}"));
             ExitCode::FAILURE
         }
     }
@@ -99,7 +101,7 @@ fn relocate(store: &mut StoreSettings) {
 
 /// Prints the findings of `platform status` or `platform doctor` and returns the exit code.
 fn report(report: diagnosis::Report) -> ExitCode {
-    writeln!(io::stdout(), "{}", report.to_string().trim_end()).ok();
+    print(format!("{}\n", report.to_string().trim_end()).as_bytes()).ok();
     if report.is_bad() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
@@ -154,11 +156,11 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
     served
 }
 
-/// Checks the files that settings name. The settings themselves were checked when they were parsed.
+/// Checks the settings as a start does, and prints those that are a risk.
 fn check_settings(settings: &Settings, file: Option<(PathBuf, usize)>) -> Result<(), Failure> {
-    telemetry::check_filter(&settings.log)?;
-    tls::check(&settings.tls).map_err(StartError::Tls)?;
-    secret_key::load(&settings.store)?;
+    for Risk { told, remedy } in settings_check::check(settings)? {
+        writeln!(io::stdout(), "warning: {told}\n  → {remedy}")?;
+    }
     match file {
         Some((path, 1)) => writeln!(io::stdout(), "{}: 1 setting, valid", path.display())?,
         Some((path, count)) => writeln!(io::stdout(), "{}: {count} settings, all valid", path.display())?,
@@ -312,7 +314,7 @@ fn connected(
         let database = Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
         let result = command(&database, url).await?;
         if !result.is_empty() {
-            writeln!(io::stdout(), "{result}")?;
+            print(format!("{result}\n").as_bytes())?;
         }
         administration::in_force::wait_if_announced(&database).await;
         Ok(())

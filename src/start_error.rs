@@ -12,6 +12,9 @@ pub enum StartError {
     /// The secret key cannot be used.
     #[error("secret key: {0}")]
     SecretKey(String),
+    /// Settings contradict each other, or one names something that cannot be used.
+    #[error("{0}")]
+    Settings(String),
     /// The certificate cannot be used.
     #[error("{0}")]
     Tls(String),

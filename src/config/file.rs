@@ -16,6 +16,10 @@ use super::environment::{Environment, nearest, variable_of};
 /// The flag and the variable that name the file.
 const FLAG: &str = "--config";
 const VARIABLE: &str = "PLATFORM_CONFIG";
+/// The setting whose value contains a password only in some cases.
+const DATABASE_URL: &str = "database-url";
+/// The settings whose values may be secret.
+pub(super) const SECRETS: [&str; 3] = ["admin-password", "bootstrap-password", DATABASE_URL];
 
 /// A parsed file of settings.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,6 +85,20 @@ impl ConfigFile {
             error.insert(ContextKind::InvalidArg, ContextValue::String(place));
         }
         error
+    }
+
+    /// Returns the settings of a file whose values contain a password; none if the file cannot be read.
+    pub(crate) fn secrets_in(path: &Path) -> Vec<&'static str> {
+        let keys: Table =
+            std::fs::read_to_string(path).ok().and_then(|text| text.parse().ok()).unwrap_or_default();
+        let is_secret = |name: &str, value: &Value| {
+            name != DATABASE_URL
+                || value.as_str().is_some_and(|url| platform_store::holds_password(url).unwrap_or(true))
+        };
+        SECRETS
+            .into_iter()
+            .filter(|name| keys.get(*name).is_some_and(|value| is_secret(name, value)))
+            .collect()
     }
 
     /// Returns the number of settings.

@@ -45,6 +45,15 @@ fn every_setting_has_the_variable_of_its_flag() {
 }
 
 #[test]
+fn settings_with_passwords_are_those_whose_values_are_hidden() {
+    let table = Table::command();
+    let hidden = table.get_arguments().filter(|setting| setting.is_hide_env_values_set());
+    let mut hidden: Vec<_> = hidden.filter_map(Arg::get_long).collect();
+    hidden.sort_unstable();
+    assert_eq!(hidden, file::SECRETS);
+}
+
+#[test]
 fn every_limit_that_is_set_is_in_force() {
     for limit in TABLE {
         let variable = format!("PLATFORM_{}", limit.flag.to_uppercase().replace('-', "_"));
@@ -141,6 +150,8 @@ fn malformed_value_is_refused_with_its_name_and_what_is_allowed() {
         ("PLATFORM_TRUSTED_PROXIES", "10.0.0.0/40", "10.0.0.0/8"),
         ("PLATFORM_ADMIN_PASSWORD", "short", "6 to 32"),
         ("PLATFORM_DATABASE_URL", "mysql://h/d", "postgres://"),
+        ("PLATFORM_DATABASE_URL", "postgres://h/d?sslmode=bad", "sslmode is disable"),
+        ("PLATFORM_DATABASE_URL", "postgres://h:99999/d", "port"),
         ("PLATFORM_PUBLIC_URL", "things.example.com", "https://"),
         ("PLATFORM_NAMING_HEADER_PREFIX", "X Platform", "letters, digits"),
         ("PLATFORM_DATA_DIR", "", "a value is required"),

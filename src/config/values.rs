@@ -56,11 +56,13 @@ impl FromStr for DatabaseUrl {
         let url = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
         let key = text.split_once('=').map_or("", |(key, _)| key.trim());
         let key_value = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        if url || key_value {
-            Ok(Self(text.into()))
-        } else {
-            Err("expected postgres://user:password@host/database or \"host=… user=… dbname=…\"".into())
+        if !url && !key_value {
+            return Err(
+                "expected postgres://user:password@host/database or \"host=… user=… dbname=…\"".into()
+            );
         }
+        // A start parses it in the same way.
+        platform_store::holds_password(text).map(|_| Self(text.into())).map_err(|error| error.to_string())
     }
 }
 
@@ -86,6 +88,17 @@ impl TrustedProxy {
         // The shift overflows only for prefix 0, which contains every address of the family.
         let shift = width - self.prefix;
         width == address_width && (network ^ address).checked_shr(shift).unwrap_or(0) == 0
+    }
+
+    /// Returns whether the network contains every address of its family.
+    pub fn is_everybody(&self) -> bool {
+        self.prefix == 0
+    }
+}
+
+impl fmt::Display for TrustedProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.network, self.prefix)
     }
 }
 
@@ -245,6 +258,16 @@ mod tests {
         }
         for bad in ["", "mysql://h/d", "localhost", "http://a=b"] {
             assert!(bad.parse::<DatabaseUrl>().is_err(), "{bad}");
+        }
+        for (bad, named) in [
+            ("postgres://u:hunter2@h/d?sslmode=bad", "sslmode is disable, allow"),
+            ("postgres://u:hunter2@h:99999/d", "port"),
+            ("postgres://u:hunter2@h/d?sslmode=require&sslmode=disable", "sslmode is given twice"),
+            ("host=h port=0x password=hunter2", "port"),
+            ("host=h password=hunter2 sslrootcert=f", "sslmode"),
+        ] {
+            let refused = bad.parse::<DatabaseUrl>().unwrap_err();
+            assert!(refused.contains(named) && !refused.contains("hunter2"), "{bad}: {refused}");
         }
     }
 

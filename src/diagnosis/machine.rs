@@ -1,4 +1,5 @@
-//! The findings about the machine of the server: open files, secret key, disk, certificate and backup programs.
+//! The findings about the machine of the server: open files, secret key, risky settings, disk, certificate and backup
+//! programs.
 
 use std::fs;
 use std::io;
@@ -14,6 +15,7 @@ use crate::config::Settings;
 use crate::embedded_postgres::{client_program, holds_database};
 use crate::open_files::raise_limit;
 use crate::secret_key;
+use crate::settings_check;
 use crate::tls;
 
 /// The fewest open files that suffice for a fleet: each device with a held poll needs one.
@@ -26,6 +28,8 @@ pub(super) const OLDEST_POSTGRES: u32 = 14;
 /// Returns all findings about the machine.
 pub(super) fn check(settings: &Settings) -> Vec<Finding> {
     let mut findings = vec![open_files(), key(settings)];
+    let risks = settings_check::risks(settings).into_iter();
+    findings.extend(risks.map(|risk| Finding::warning("settings", risk.told, risk.remedy)));
     findings.extend(disk(settings));
     findings.extend(certificate(settings));
     findings.extend(backups(settings));

@@ -97,6 +97,14 @@ impl Binaries {
     }
 }
 
+/// Checks that a directory has usable programs of PostgreSQL (`--postgres-bin-dir`).
+///
+/// # Errors
+/// `UnusableBinDir` as for a start.
+pub fn check_bin_dir(directory: &Path) -> Result<(), StartError> {
+    Binaries::choose(Some(directory), None, directory, None).map(drop)
+}
+
 /// Returns a client program of PostgreSQL, such as pg_dump, for a server of major version `server`: of the same
 /// version, or else of the next newer one, because an older program refuses the server.
 ///

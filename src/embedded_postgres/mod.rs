@@ -30,7 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use binaries::client_program;
+pub use binaries::{check_bin_dir, client_program};
 pub use error::StartError;
 pub use relocation::{Relocation, relocation};
 

@@ -49,9 +49,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use access::{LineageLookup, SourceLookup};
-pub use connect::libpq_environment;
 use connect::{CONNECTION_WAIT, Connector, pool};
 pub use connect::{ConnectionTurn, Turns};
+pub use connect::{check_database_url, holds_password, libpq_environment};
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};

@@ -69,6 +69,47 @@ async fn files_that_cannot_be_used_are_found_before_a_database_is_made() {
 }
 
 #[tokio::test]
+async fn check_of_the_settings_refuses_what_a_start_refuses_and_warns_of_risks() {
+    let directory = scratch();
+    let file = directory.path().join("platform.toml");
+    let with = |text: &str, arguments: &[&str]| {
+        std::fs::write(&file, text).unwrap();
+        let config = ["--config", file.to_str().unwrap()];
+        let mut command = Program::command(directory.path(), &[arguments, &config].concat());
+        command.env_remove("PLATFORM_LISTEN");
+        let output = run(command, "");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), said.into_owned())
+    };
+
+    for (text, named) in [
+        ("database-url = 'postgres://u:hunter2@h/d?sslmode=bad'", "sslmode is disable, "),
+        ("database-url = 'postgres://u:hunter2@h:99999/d'", "port"),
+        (
+            "database-url = 'postgres://u:hunter2@h/d?sslmode=require&sslmode=disable'",
+            "sslmode is given twice",
+        ),
+        ("database-url = 'host=h sslmode=verify-full sslrootcert=/nowhere.pem'", "/nowhere.pem"),
+        ("listen = '127.0.0.1:8080'\nadmin-listen = '0.0.0.0:8080'", "--admin-listen"),
+        ("postgres-bin-dir = '/nowhere'", "/nowhere"),
+        ("log = 'info,a=loud'", "--log"),
+    ] {
+        for arguments in [&["config", "check"][..], &["serve"]] {
+            let (accepted, said) = with(text, arguments);
+            assert!(
+                !accepted && said.contains(named) && !said.contains("hunter2"),
+                "{arguments:?} {text}: {said}"
+            );
+        }
+        assert!(!directory.path().join("data").exists(), "{text}: nothing was made");
+    }
+    let (accepted, said) =
+        with("trusted-proxies = '0.0.0.0/0'\nadmin-password = 'secret'", &["config", "check"]);
+    assert!(accepted && said.contains("2 settings, all valid"), "{said}");
+    assert!(said.contains("0.0.0.0/0, so every client") && said.contains("chmod o-rwx"), "{said}");
+}
+
+#[tokio::test]
 async fn lost_secret_key_is_refused_and_none_is_written_in_its_place() {
     let database = TestDatabase::create().await;
     let elsewhere = scratch();

@@ -20,7 +20,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 pub use fair::{ConnectionTurn, Turns};
 pub(crate) use pool::{CONNECTION_WAIT, pool};
 use url::Mode;
-pub use url::libpq_environment;
+pub use url::{holds_password, libpq_environment};
 
 /// The timeout of opening a connection. PostgreSQL starts a process for it, which takes seconds on an overloaded
 /// machine.
@@ -62,6 +62,14 @@ struct Primary {
     name: Option<String>,
     /// The time of the last failover; earlier connections lead to another PostgreSQL.
     since: Option<Instant>,
+}
+
+/// Checks a connection string and the files that it names, as a start does. It opens no connection.
+///
+/// # Errors
+/// `Invalid` with the problem in one line.
+pub fn check_database_url(text: &str) -> Result<()> {
+    Connector::new(text).map(drop)
 }
 
 impl Connector {

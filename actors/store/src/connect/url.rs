@@ -1,6 +1,7 @@
 //! The connection string of PostgreSQL: the parameters that the driver supports, and those of libpq for TLS that it
 //! does not.
 
+use std::collections::HashSet;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -124,6 +125,14 @@ pub fn libpq_environment(text: &str) -> Result<Vec<(&'static str, OsString)>> {
     Ok(set.filter(|(_, value)| !value.is_empty()).collect())
 }
 
+/// Parses a connection string, and returns whether it contains a password. It opens neither files nor connections.
+///
+/// # Errors
+/// `Invalid` with the problem in one line, without the password.
+pub fn holds_password(text: &str) -> Result<bool> {
+    Ok(parse(text)?.config.get_password().is_some())
+}
+
 /// Returns the values with commas between them.
 fn joined(values: &[impl ToString]) -> Option<OsString> {
     Some(values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",").into())
@@ -180,8 +189,9 @@ fn mode(given: Option<&str>) -> Result<Mode> {
         Some("require") => Mode::Require,
         Some("verify-ca") => Mode::VerifyCa,
         Some("verify-full") => Mode::VerifyFull,
-        Some(_) => {
-            return Err(invalid("sslmode is disable, allow, prefer, require, verify-ca or verify-full"));
+        Some(other) => {
+            let allowed = "disable, allow, prefer, require, verify-ca or verify-full";
+            return Err(invalid(format!("sslmode is {allowed}, not '{}'", other.escape_debug())));
         }
     })
 }
@@ -207,14 +217,21 @@ fn check(mode: Mode, roots: Option<&Authorities>) -> Result<()> {
     }
 }
 
+/// Refuses a parameter that is given a second time, because one of the two values would count silently.
+fn once(names: &mut HashSet<String>, name: &str) -> Result<()> {
+    if names.insert(name.to_owned()) { Ok(()) } else { Err(invalid(format!("{name} is given twice"))) }
+}
+
 /// Takes the parameters for TLS out of a URL.
 fn split_url(url: &str) -> Result<(String, TlsParameters)> {
     let mut given = TlsParameters::default();
     let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), given)) };
-    let mut rest = Vec::new();
+    let (mut rest, mut names) = (Vec::new(), HashSet::new());
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or_else(|| invalid("a parameter has no value"))?;
-        match given.place(name) {
+        let name = percent_decode_str(name).decode_utf8().map_err(|_| invalid("a parameter is not UTF-8"))?;
+        once(&mut names, &name)?;
+        match given.place(&name) {
             Some(place) => {
                 let value = percent_decode_str(value).decode_utf8();
                 *place = Some(value.map_err(|_| invalid(format!("{name} is not UTF-8")))?.into_owned());
@@ -228,12 +245,13 @@ fn split_url(url: &str) -> Result<(String, TlsParameters)> {
 
 /// Takes the parameters for TLS out of `name=value name='value'`.
 fn split_parameters(text: &str) -> Result<(String, TlsParameters)> {
-    let (mut given, mut rest) = (TlsParameters::default(), String::new());
+    let (mut given, mut rest, mut names) = (TlsParameters::default(), String::new(), HashSet::new());
     let mut text = text.trim_start();
     while !text.is_empty() {
         let (name, after) = text.split_once('=').ok_or_else(|| invalid("a parameter has no value"))?;
         let (value, after) = value(after.trim_start())?;
         let name = name.trim_end();
+        once(&mut names, name)?;
         match given.place(name) {
             Some(place) => *place = Some(value),
             None => {
@@ -333,6 +351,14 @@ mod tests {
             ("password=secret host=a sslkey=f", "sslkey needs sslcert"),
             ("password=secret host=a target_session_attrs=read-only", "read-write or any"),
             ("password=secret host=a port=x", "port"),
+            ("password=secret host=a port=99999", "port"),
+            ("postgres://u:secret@a/d?sslmode=require&sslmode=disable", "sslmode is given twice"),
+            (
+                "postgres://u:secret@a/d?application_name=x&application%5Fname=y",
+                "application_name is given twice",
+            ),
+            ("password=secret host=a host=b", "host is given twice"),
+            ("postgres://u:secret@a/d?ssl%6Dode=bad", "not 'bad'"),
         ] {
             let message = refusal(text);
             assert!(message.contains(named) && !message.contains("secret"), "{text}: {message}");
