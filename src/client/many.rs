@@ -36,7 +36,7 @@ impl Command<'_> {
     pub(super) async fn change_many(&mut self, verb: Verb) -> Result<(), Failure> {
         let query = self.query().ok_or_else(|| {
             Failure::usage("no filter is given")
-                .hint("`--help` lists them; one that matches everything is --date-from 1970-01-01")
+                .hint("`--help` lists them; one that matches everything is --date-from 0001-01-01")
         })?;
         let path = format!("{}?{query}", self.path("").await?);
         let content = if verb == Verb::UpdateMany { Some(self.changes()?) } else { None };

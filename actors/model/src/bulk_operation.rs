@@ -250,8 +250,9 @@ pub enum DeletedOnes {
 
 fn start_date(raw: &RawValue) -> Result<Timestamp> {
     let given = Timestamp::parse_or_utc("startDate", &text("startDate", raw, 64)?)?;
-    // It is shown in UTC, like all actions of the server's own clock (C-11).
-    Ok(Timestamp::stored(given.instant(), 0))
+    // It is shown in UTC, like all actions of the server's own clock (C-11). The first hours of the year 1 east of
+    // Greenwich have no year there.
+    Ok(Timestamp::stored(given.instant(), 0).max(Timestamp::FIRST))
 }
 
 fn prototype(raw: &RawValue) -> Result<Fragments> {

@@ -76,7 +76,9 @@ impl Position {
     pub fn parse(text: &str) -> Option<Self> {
         let (micros, id) = text.split_once('_')?;
         let nanos = i128::from(micros.parse::<i64>().ok()?) * 1000;
-        Some(Self { time: OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?, id: id.parse().ok()? })
+        let time = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
+        // The last hours of the year 0 are the year 1 east of Greenwich (C-12b).
+        (0..=9999).contains(&time.year()).then_some(Self { time, id: id.parse().ok()? })
     }
 }
 

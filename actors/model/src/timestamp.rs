@@ -1,22 +1,32 @@
-//! Timestamps: `YYYY-MM-DDThh:mm:ss.SSS±hh:mm`, a zone is mandatory (docs/rules.md#bodies-and-media-types; C-11, C-12).
+//! Timestamps: `YYYY-MM-DDThh:mm:ss.SSS±hh:mm`, a zone is mandatory (docs/rules.md#bodies-and-media-types; C-11 to
+//! C-12b).
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use time::macros::datetime;
 use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcOffset};
 
 use crate::error::{Error, Result};
 
 /// An instant with the offset in which it was given.
 ///
-/// Years 1970 to 9999 and offsets up to ±14:00 are valid; instants are compared in UTC.
+/// Years 0001 to 9999 and offsets up to ±14:00 are valid (C-12b); instants are compared in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(OffsetDateTime);
 
-const FORM: &str = "a timestamp YYYY-MM-DDThh:mm:ss[.SSS]±hh:mm of the years 1970 to 9999";
+const FORM: &str =
+    "a timestamp YYYY-MM-DDThh:mm:ss[.SSS]±hh:mm of the years 0001 to 9999, in UTC at most 9999";
+const DATE_FORM: &str = "a date YYYY-MM-DD of the calendar, of the years 0001 to 9999";
+/// The first and the last year of a timestamp, as the sender writes it (C-12b).
+const YEARS: RangeInclusive<i32> = 1..=9999;
 
 impl Timestamp {
+    /// The first instant of the year 1 in UTC.
+    pub const FIRST: Self = Self(datetime!(0001-01-01 00:00 UTC));
+
     /// Returns the server's time in UTC, truncated to milliseconds as it is stored and shown.
     pub fn now() -> Self {
         let now = OffsetDateTime::now_utc();
@@ -26,7 +36,7 @@ impl Timestamp {
     /// Parses a member of a body or a query parameter; errors name `member`.
     ///
     /// Accepts `Z` or an offset (`+hh:mm`, `+hhmm`), 0 to 9 fraction digits, and a blank where a `+` was lost in
-    /// URL decoding.
+    /// URL decoding. The fraction is cut off after microseconds, because the database has no finer ones.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and the format.
@@ -42,17 +52,20 @@ impl Timestamp {
         Self::parse(member, text).or_else(|error| Self::parse(member, &format!("{text}Z")).map_err(|_| error))
     }
 
-    /// Does the same as [`Timestamp::parse`]; a date alone means its first instant in UTC (C-12).
+    /// Does the same as [`Timestamp::parse`]; a date alone means its first instant in UTC (C-12). The last hours of the
+    /// year 9999 west of Greenwich, which no record can have, mean the last instant of that year in UTC.
     ///
     /// # Errors
     /// `Invalid` names the member, the value and the formats.
     pub fn parse_bound(member: &str, text: &str) -> Result<Self> {
         if text.len() == 10 {
-            let date = parse_date(text.as_bytes())
-                .ok_or_else(|| Error::invalid_value(member, text, "YYYY-MM-DD"))?;
+            let date =
+                parse_date(text.as_bytes()).ok_or_else(|| Error::invalid_value(member, text, DATE_FORM))?;
             return Ok(Self(PrimitiveDateTime::new(date, Time::MIDNIGHT).assume_utc()));
         }
-        Self::parse(member, text)
+        let (local, offset) =
+            parse_parts(text.as_bytes()).ok_or_else(|| Error::invalid_value(member, text, FORM))?;
+        Ok(Self(instant_of(local, offset).unwrap_or_else(|| last_day_until(local).assume_utc())))
     }
 
     /// Returns the instant with its offset, for the store.
@@ -113,6 +126,25 @@ impl<'de> Deserialize<'de> for Timestamp {
 }
 
 fn parse_instant(text: &[u8]) -> Option<OffsetDateTime> {
+    let (local, offset) = parse_parts(text)?;
+    instant_of(local, offset)
+}
+
+/// Returns `None` for an instant after the year 9999 in UTC. The first hours of the year 1 east of Greenwich are valid:
+/// they are a clock that was never set.
+fn instant_of(local: PrimitiveDateTime, offset: UtcOffset) -> Option<OffsetDateTime> {
+    let given = local.assume_offset(offset);
+    let utc = given.checked_to_offset(UtcOffset::UTC)?;
+    (utc.year() <= *YEARS.end()).then_some(given)
+}
+
+/// Returns the last microsecond of this day.
+fn last_day_until(local: PrimitiveDateTime) -> PrimitiveDateTime {
+    let last = Time::from_hms_micro(23, 59, 59, 999_999).expect("it is a time of a day");
+    local.replace_time(last)
+}
+
+fn parse_parts(text: &[u8]) -> Option<(PrimitiveDateTime, UtcOffset)> {
     let date = parse_date(text.get(..10)?)?;
     if !matches!(text.get(10)?, b'T' | b't') || *text.get(13)? != b':' || *text.get(16)? != b':' {
         return None;
@@ -125,13 +157,11 @@ fn parse_instant(text: &[u8]) -> Option<OffsetDateTime> {
         if !(1..=9).contains(&digits) {
             return None;
         }
-        nanos = number(&fraction[..digits])? * 10_u32.pow(9 - digits as u32);
+        nanos = number(&fraction[..digits])? * 10_u32.pow(9 - digits as u32) / 1000 * 1000;
         rest = &fraction[digits..];
     }
     let time = Time::from_hms_nano(hour as u8, minute as u8, second as u8, nanos).ok()?;
-    let given = PrimitiveDateTime::new(date, time).assume_offset(parse_offset(rest)?);
-    let utc = given.checked_to_offset(UtcOffset::UTC)?;
-    (1970..=9999).contains(&utc.year()).then_some(given)
+    Some((PrimitiveDateTime::new(date, time), parse_offset(rest)?))
 }
 
 fn parse_date(text: &[u8]) -> Option<Date> {
@@ -140,7 +170,7 @@ fn parse_date(text: &[u8]) -> Option<Date> {
     }
     let month = Month::try_from(number(&text[5..7])? as u8).ok()?;
     let date = Date::from_calendar_date(number(&text[..4])? as i32, month, number(&text[8..])? as u8).ok()?;
-    (1970..=9999).contains(&date.year()).then_some(date)
+    YEARS.contains(&date.year()).then_some(date)
 }
 
 fn parse_offset(text: &[u8]) -> Option<UtcOffset> {
@@ -175,6 +205,10 @@ mod tests {
             ("2024-03-10T02:30:00.123456789-0530", "2024-03-10T02:30:00.123-05:30"),
             ("2024-03-10T02:30:00 01:00", "2024-03-10T02:30:00.000+01:00"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+            ("1970-01-01T00:00:00+01:00", "1970-01-01T00:00:00.000+01:00"),
+            ("1900-01-01T00:00:00Z", "1900-01-01T00:00:00.000Z"),
+            ("1969-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.999Z"),
+            ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00.000+14:00"),
         ] {
             assert_eq!(Timestamp::parse("time", given).expect(given).to_string(), shown);
         }
@@ -191,7 +225,8 @@ mod tests {
             "2024-03-10T24:00:00Z",
             "2024-03-10T02:30:00.1234567890Z",
             "2024-03-10T02:30:00+15:00",
-            "1969-12-31T23:59:59Z",
+            "0000-12-31T23:59:59Z",
+            "-001-12-31T23:59:59Z",
             "9999-12-31T23:59:59-14:00",
             "2024-03-10T02:30:00Zjunk",
             "２024-03-10T02:30:00Z",
@@ -205,6 +240,18 @@ mod tests {
     fn date_alone_is_its_first_instant_in_utc() {
         let bound = Timestamp::parse_bound("dateFrom", "2024-03-10").expect("a date");
         assert_eq!(bound.to_string(), "2024-03-10T00:00:00.000Z");
+        for never in ["0000-01-01", "2024-02-30", "24-03-10T1"] {
+            let error = Timestamp::parse_bound("dateFrom", never).expect_err(never).to_string();
+            assert!(error.ends_with(&format!("{never}; allowed: {DATE_FORM}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn bound_after_the_last_instant_is_the_last_instant() {
+        let bound = Timestamp::parse_bound("dateTo", "9999-12-31T23:59:59-05:00").expect("a bound");
+        assert_eq!(bound.to_string(), "9999-12-31T23:59:59.999Z");
+        let last = Timestamp::parse("time", "9999-12-31T23:59:59.999999Z").expect("a time");
+        assert!(bound >= last);
     }
 
     #[test]

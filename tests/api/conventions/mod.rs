@@ -15,3 +15,4 @@ mod order_of_checks;
 mod paging;
 mod processing_modes;
 mod total_pages;
+mod years;

@@ -134,3 +134,24 @@ async fn wrong_arguments_are_reported_with_their_line() {
     }
     assert!(events(&server).await.is_empty());
 }
+
+#[tokio::test]
+async fn times_of_the_years_1_to_9999_are_kept() {
+    let (server, device) = device().await;
+    // Oldest first.
+    let times = [
+        ("0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00.000+14:00"),
+        ("1900-01-01T00:00:00Z", "1900-01-01T00:00:00.000Z"),
+        ("1970-01-01T00:00:00+01:00", "1970-01-01T00:00:00.000+01:00"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000Z"),
+    ];
+
+    for (sent, _) in times {
+        assert_eq!(send(&device, &format!("400,old,old,{sent}\n200,c,s,1,m,{sent}")).await, "", "{sent}");
+    }
+    let refused = send(&device, "400,old,old,0000-12-31T23:59:59Z").await;
+
+    let shown: Vec<Value> = events(&server).await.iter().rev().map(|event| event["time"].clone()).collect();
+    assert_eq!(shown, times.map(|(_, shown)| json!(shown)));
+    assert!(refused.starts_with("45,1,"), "{refused}");
+}

@@ -137,11 +137,11 @@ async fn members_of_the_server_are_ignored() {
 }
 
 #[tokio::test]
-async fn times_from_1970_to_9999_and_offsets_to_14_hours_are_kept() {
+async fn times_from_the_year_1_to_9999_and_offsets_to_14_hours_are_kept() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
 
     for (sent, shown) in [
-        ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000Z"),
         ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
         ("2024-03-10T02:30:00+14:00", "2024-03-10T02:30:00.000+14:00"),
         ("2024-03-10T02:30:00-0930", "2024-03-10T02:30:00.000-09:30"),

@@ -93,5 +93,5 @@ pub(crate) fn negate(number: Number) -> Number {
 pub fn time_of(milliseconds: i64) -> Option<Timestamp> {
     let nanoseconds = i128::from(milliseconds).checked_mul(1_000_000)?;
     let instant = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).ok()?;
-    (1970..=9999).contains(&instant.year()).then(|| Timestamp::stored(instant, 0))
+    (1..=9999).contains(&instant.year()).then(|| Timestamp::stored(instant, 0))
 }

@@ -252,7 +252,7 @@ impl BucketRead<'_> {
         let (from, to) = (filtered.parameter(range.0), filtered.parameter(range.1));
         let (of_shapes, count) = self.of_shapes(filtered);
         // The instant at which the hour of the device's clock began.
-        let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '1970-01-01'))";
+        let hour = "m.time - (m.local_time - date_bin('1 hour', m.local_time, '0001-01-01'))";
         let of_part = match part {
             MeasurementSubset::Whole => String::new(),
             MeasurementSubset::SinceFew(rolled) => format!(" AND m.id >= {}", filtered.parameter(rolled)),
@@ -278,10 +278,10 @@ impl BucketRead<'_> {
             }
         };
         let limit = filtered.parameter(self.most as i64 + 1);
-        // No measurement is older than 1970, so every bucket begins at or after the origin.
+        // No measurement is older than the year 1 (C-12b), so every bucket begins at or after the origin.
         format!(
             "SELECT bucket, (extract(epoch FROM {zone}) / 60)::smallint, min(time), max(time), count(*){pairs} FROM ( \
-                SELECT date_bin('{stride}', m.local_time, '1970-01-01') AS bucket, m.time, {below}{numbers} \
+                SELECT date_bin('{stride}', m.local_time, '0001-01-01') AS bucket, m.time, {below}{numbers} \
                 FROM measurements m \
                 WHERE m.tenant = $1 AND m.source = {source} AND m.time >= {from}::timestamptz \
                     AND m.time <= {to}::timestamptz AND {of_shapes}{of_part} \
@@ -311,7 +311,7 @@ impl BucketRead<'_> {
         let began = "m.hour - make_interval(mins => m.zone)";
         // No clock is further than 14 hours from UTC, so the index scan covers an additional day.
         format!(
-            "SELECT date_bin('{stride}', m.hour, '1970-01-01') AS bucket, m.zone, min(m.first_time), \
+            "SELECT date_bin('{stride}', m.hour, '0001-01-01') AS bucket, m.zone, min(m.first_time), \
                 max(m.first_time), 0::bigint{pairs} \
              FROM measurement_rollups m \
              WHERE m.tenant = $1 AND m.source = {source} AND {of_shapes} \

@@ -206,7 +206,7 @@ fn merge(numbers: usize) -> String {
          SELECT $1::text, $2::bigint, $3::bigint, hour, (extract(epoch FROM zone) / 60)::smallint, min(time), \
             ARRAY[{least}], ARRAY[{greatest}] \
          FROM ( \
-            SELECT date_bin('1 hour', m.local_time, '1970-01-01') AS hour, \
+            SELECT date_bin('1 hour', m.local_time, '0001-01-01') AS hour, \
                 m.local_time - (m.time AT TIME ZONE 'UTC') AS zone, m.time{taken} \
             FROM measurements m \
             WHERE m.tenant = $1::text AND m.source = $2::bigint AND m.shape = $3::bigint \

@@ -156,6 +156,9 @@ fn other_functions_return_the_expected_values() {
     let id = Value::Id(std::sync::Arc::new(crate::value::Id::of("9")));
     for (function, argument, expected) in [
         (ToDate, Value::Integer(0), r#"t:"1970-01-01T00:00:00.000Z""#),
+        (ToDate, Value::Integer(-1), r#"t:"1969-12-31T23:59:59.999Z""#),
+        (ToDate, Value::Integer(-62_135_596_800_000), r#"t:"0001-01-01T00:00:00.000Z""#),
+        (ToDate, Value::Integer(-62_135_596_800_001), "null"),
         (ToDate, text("2024-01-01T00:00:00+01:00"), r#"t:"2024-01-01T00:00:00.000+01:00""#),
         (ToDate, Value::Boolean(true), "null"),
         (ToMillisec, Value::Time(time()), "i:1704067200500"),
