@@ -1,15 +1,16 @@
 //! Rules for pages of other sites. They may read responses (C-16) as far as the tenant of the host allows it with its
 //! option `access.control`/`allow.origin`. They may not make changes with credentials that a browser adds on its own
-//! ([`is_unasked`]). Pages of hosted applications, which have no origin, count as pages of other sites, too.
+//! ([`is_unasked`]), but they may use credentials of their own ([`brings_credentials`], C-16b). Pages of hosted
+//! applications, which have no origin, count as pages of other sites, too.
 //!
 //! A request without `Origin` costs only the lookup of that header.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use actix_web::http::Method;
-use actix_web::http::header::{self, HeaderMap, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 use parking_lot::RwLock;
 use platform_actors::Changed;
@@ -21,15 +22,41 @@ use platform_store::tenants::options::get_option;
 
 use super::Authenticator;
 use crate::http::error::Result;
-use crate::http::head::{Head, X_HTTP_METHOD, text};
-use crate::http::{application_key_header, authority, base};
+use crate::http::head::{Head, text};
+use crate::http::{authority, base};
 
 /// The time in seconds for which a browser caches a preflight. A change of the option takes effect with this delay.
 const MAX_AGE: &str = "600";
+/// No browser caches a preflight that lets a page use credentials of its own (C-16b): a cached permission for JSON
+/// bodies would also let a request pass that the browser sends with its stored credentials.
+const NO_AGE: &str = "0";
 /// The content types that any page may send to any site without a preflight.
 const TYPES_OF_FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 /// The response headers that pages may read.
-const EXPOSED: &str = "Location, Deprecation, Retry-After, X-Request-Id";
+const EXPOSED: &str = "Location, Content-Disposition, Content-Range, Accept-Ranges, ETag, Allow, Deprecation, \
+    Retry-After, X-Request-Id";
+/// The request headers that pages may send in any case. A preflight allows those that it asks for, too (C-16a).
+const COMMON: [&str; 7] =
+    ["accept", "authorization", "content-type", "x-http-method", "x-id", "x-device-id", "x-requested-with"];
+/// The request headers that no preflight allows, because they belong to the connection or to the browser.
+const NEVER_ALLOWED: [&str; 14] = [
+    "connection",
+    "content-length",
+    "cookie",
+    "cookie2",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+/// The most request headers that a preflight allows; browsers ask for a few.
+const MOST_ALLOWED: usize = 100;
 
 /// A cache of the origins that each tenant allows. An entry is removed when the option changes.
 pub struct Cors {
@@ -78,18 +105,56 @@ pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
     let Some(origin) = head.header(&header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
     let verdict = judge(head, origin).await;
+    let brings_own = brings_credentials(head);
     let allowed = match verdict {
         Verdict::Refused => return,
-        Verdict::Anybody => HeaderValue::from_static("*"),
-        Verdict::Alike | Verdict::Exact => {
+        Verdict::Anybody if !brings_own => HeaderValue::from_static("*"),
+        Verdict::Anybody | Verdict::Alike | Verdict::Exact => {
             HeaderValue::from_bytes(origin).expect("it was a value of a header")
         }
     };
     answer.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
     answer.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
-    if verdict == Verdict::Exact {
+    if brings_own || verdict == Verdict::Exact {
         answer.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
     }
+    if answer.contains_key(header::ACCESS_CONTROL_MAX_AGE) {
+        let age = if verdict == Verdict::Exact || !brings_own { MAX_AGE } else { NO_AGE };
+        answer.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(age));
+    }
+}
+
+/// Returns whether the credentials of this request are the page's own (C-16b): a preflight that asks for
+/// `Authorization`, or a request that a browser sends only after such a preflight. A browser does not replace an
+/// `Authorization` that the page sets by its stored one, and no other preflight allows credentials.
+fn brings_credentials(head: &impl Head) -> bool {
+    match is_preflight(head) {
+        true => requested_headers(head).any(|name| name.eq_ignore_ascii_case("authorization")),
+        false => !head.has(&header::UPGRADE) && needs_preflight(head),
+    }
+}
+
+/// Returns whether a browser sends this request for a page of another site only after a preflight: it has a method or a
+/// type of body that forms cannot have, or a header of this API. Other headers say nothing, because proxies add many,
+/// and the browsers of some systems add `X-Requested-With`.
+fn needs_preflight(head: &impl Head) -> bool {
+    let is_of_forms = [Method::GET, Method::HEAD, Method::POST].contains(head.method());
+    !is_of_forms
+        || own_headers().iter().any(|name| head.has(name))
+        || head.header(&header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value))
+}
+
+/// Returns the request headers of this API that neither a browser nor a proxy adds on its own.
+fn own_headers() -> &'static [HeaderName] {
+    static NAMES: OnceLock<Vec<HeaderName>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let of_vendor =
+            ["Application-Key", "Processing-Mode", "System-Of-Units"].map(|name| naming().header(name));
+        let others = ["X-HTTP-METHOD", "X-Id", "UseXBasic"].map(ToOwned::to_owned);
+        let name = |name: String| HeaderName::from_bytes(name.as_bytes());
+        let names = of_vendor.into_iter().chain(others).map(name);
+        names.collect::<Result<_, _>>().expect("header names are checked at start")
+    })
 }
 
 /// Looks up what the tenant of the host permits an origin to do.
@@ -116,17 +181,12 @@ pub async fn is_unasked(head: &impl Head) -> bool {
 
 /// Returns whether a page of another site may have sent this request without a preflight: a WebSocket upgrade, or a
 /// change in the format of an HTML form. Requests with another method than POST (even an emulated one), a body of a
-/// type that forms cannot send, an application key, or a token require a preflight, which excludes them.
+/// type that forms cannot send, a header of this API, or a token require a preflight, which excludes them.
 pub fn may_be_unasked(head: &impl Head) -> bool {
     if head.header(&header::AUTHORIZATION).is_some_and(is_token) || !is_foreign(head) {
         return false;
     }
-    let is_asked = || {
-        head.has(&X_HTTP_METHOD)
-            || head.has(application_key_header())
-            || head.header(&header::CONTENT_TYPE).is_some_and(|value| !is_type_of_forms(value))
-    };
-    head.has(&header::UPGRADE) || (head.method() == Method::POST && !is_asked())
+    head.has(&header::UPGRADE) || (head.method() == Method::POST && !needs_preflight(head))
 }
 
 /// Returns whether a page of another site sends this request. The server's own site is the address the client used.
@@ -142,30 +202,52 @@ fn is_token(authorization: &[u8]) -> bool {
 }
 
 fn is_type_of_forms(content_type: &[u8]) -> bool {
-    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    // Browsers differ in what ends the type.
+    let is_end = |byte: &u8| b";, \t".contains(byte);
+    let essence = content_type.trim_ascii().split(is_end).next().unwrap_or_default();
     essence.is_empty() || TYPES_OF_FORMS.iter().any(|known| essence.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Returns the response to a CORS preflight, or `None` when the request is not one. Browsers send preflights without
-/// credentials. `methods` are the methods of the path.
+/// Returns whether the request is a CORS preflight. Browsers send preflights without credentials.
+fn is_preflight(head: &impl Head) -> bool {
+    head.method() == Method::OPTIONS
+        && head.has(&header::ORIGIN)
+        && head.has(&header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Returns the response to a CORS preflight, or `None` when the request is not one. [`allow`] adds the origin.
+/// `methods` are the methods of the path.
 pub fn preflight(request: &HttpRequest, methods: &str) -> Option<HttpResponse> {
-    let asks = request.method() == Method::OPTIONS
-        && request.headers().contains_key(header::ORIGIN)
-        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    asks.then(|| {
+    is_preflight(request).then(|| {
         HttpResponse::Ok()
             .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, methods))
-            .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers()))
+            .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(request)))
             .insert_header((header::ACCESS_CONTROL_MAX_AGE, MAX_AGE))
             .finish()
     })
 }
 
-/// Returns the request headers that this server reads. `*` would not include `Authorization`.
-fn allowed_headers() -> String {
-    let own = ["Processing-Mode", "Application-Key"].map(|name| naming().header(name));
-    let common = "Accept, Authorization, Content-Type, X-HTTP-METHOD, X-Id, X-Requested-With";
-    format!("{common}, {}", own.join(", "))
+/// Returns the request headers that a page may send: the common ones, those of this API, and those that the preflight
+/// asks for (C-16a). `*` would not include `Authorization`.
+fn allowed_headers(head: &impl Head) -> String {
+    let own = own_headers().iter().map(HeaderName::as_str);
+    let asked = requested_headers(head).map(str::to_ascii_lowercase);
+    let asked = asked.filter(|name| !NEVER_ALLOWED.contains(&&**name));
+    let names = COMMON.into_iter().chain(own).map(ToOwned::to_owned).chain(asked.take(MOST_ALLOWED));
+    let mut listed = Vec::new();
+    names.for_each(|name| {
+        if !listed.contains(&name) {
+            listed.push(name)
+        }
+    });
+    listed.join(", ")
+}
+
+/// Returns the valid names of `Access-Control-Request-Headers`.
+fn requested_headers(head: &impl Head) -> impl Iterator<Item = &str> {
+    let values = head.values(&header::ACCESS_CONTROL_REQUEST_HEADERS).filter_map(text);
+    let names = values.flat_map(|value| value.split(',')).map(str::trim);
+    names.filter(|name| HeaderName::from_bytes(name.as_bytes()).is_ok())
 }
 
 /// The permission that the option gives an origin.

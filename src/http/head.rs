@@ -15,6 +15,11 @@ pub(crate) static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-for
 /// The header that names the emulated method (C-06).
 pub(crate) static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-method");
 
+/// A header that scripts of pages set, so that a server can tell them from people.
+static X_REQUESTED_WITH: HeaderName = HeaderName::from_static("x-requested-with");
+/// A header by which a browser says what the response is for; `empty` for a script.
+static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
 /// A request without its body.
 pub trait Head {
     /// Returns a component of the server that requests use.
@@ -72,6 +77,12 @@ impl Head for HttpRequest {
     fn header(&self, name: &HeaderName) -> Option<&[u8]> {
         self.headers().get(name).map(HeaderValue::as_bytes)
     }
+}
+
+/// Returns whether a script of a page sent the request. The browser would ask its user for a password when a 401 has
+/// `WWW-Authenticate: Basic`, and the script would wait for that (C-16b).
+pub(crate) fn is_of_script(head: &impl Head) -> bool {
+    head.has(&X_REQUESTED_WITH) || head.header(&SEC_FETCH_DEST).is_some_and(|value| value == b"empty")
 }
 
 /// Returns a header value if it is text.

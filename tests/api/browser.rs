@@ -18,6 +18,11 @@ fn hosted_application_works_under_its_domain_and_confined_on_a_shared_address() 
 }
 
 #[test]
+fn pages_use_credentials_of_their_own_and_never_those_of_the_browser() {
+    play("credentials.mjs", || Ok(()));
+}
+
+#[test]
 fn console_shows_and_changes_what_happens_live() {
     play("console/run.mjs", || node::install_packages(&suite()));
 }

@@ -135,13 +135,24 @@ class Page {
     if (errorText) throw new Error(`${url}: ${errorText}`);
   }
 
-  /** Returns the value of an expression on the page. */
+  /** Returns the value of an expression on the page, or the value that its promise gets. */
   async value(expression) {
-    const { result } = await this.#command("Runtime.evaluate", { expression, returnByValue: true });
+    const wanted = { expression, returnByValue: true, awaitPromise: true };
+    const { result } = await this.#command("Runtime.evaluate", wanted);
     return result.value;
   }
 
+  /** Closes each log-in window of the browser at once, so that the page gets its 401. Applies to requests from now on. */
+  async refuseLogIns() {
+    await this.#command("Fetch.enable", { handleAuthRequests: true });
+  }
+
   note({ method, params }) {
+    if (method === "Fetch.requestPaused") this.#command("Fetch.continueRequest", { requestId: params.requestId });
+    if (method === "Fetch.authRequired") {
+      const authChallengeResponse = { response: "CancelAuth" };
+      this.#command("Fetch.continueWithAuth", { requestId: params.requestId, authChallengeResponse });
+    }
     if (method === "Runtime.exceptionThrown") {
       const { text, exception } = params.exceptionDetails;
       this.complaints.push(`${text} ${exception?.description ?? ""}`);

@@ -6,6 +6,10 @@ export class Tenant {
     Object.assign(this, { base: `http://127.0.0.1:${platform.port}`, user, authorization: basic(user) });
   }
 
+  get(where) {
+    return this.#send("GET", where);
+  }
+
   post(where, body) {
     return this.#send("POST", where, body);
   }
@@ -15,7 +19,7 @@ export class Tenant {
   }
 
   async #send(method, where, body) {
-    const isJson = body.constructor === Object;
+    const isJson = body?.constructor === Object;
     const headers = { Authorization: this.authorization, Accept: "application/json" };
     if (isJson) headers["Content-Type"] = "application/json";
     const response = await fetch(`${this.base}${where}`, { method, headers, body: isJson ? JSON.stringify(body) : body });

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub use shape::{Shape, TokenFlaw};
 
 use super::address::base;
-use super::head::Head;
+use super::head::{Head, is_of_script};
 
 /// A result with [`ApiError`] as the default error.
 pub type Result<T, E = ApiError> = std::result::Result<T, E>;
@@ -139,7 +139,11 @@ impl ApiError {
 
     /// Returns the response for this error.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
-        self.response(&base(head), ***head.state::<ErrorDetail>())
+        let mut response = self.response(&base(head), ***head.state::<ErrorDetail>());
+        if matches!(self, Self::Unauthorized) && is_of_script(head) {
+            response.headers_mut().remove(header::WWW_AUTHENTICATE);
+        }
+        response
     }
 
     /// Returns the error response. `base` is the address the client used; `detail` selects what debug mode adds (E-03).

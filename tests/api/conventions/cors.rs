@@ -1,4 +1,4 @@
-//! Tests which pages of other sites may read responses (C-16).
+//! Tests which pages of other sites may read responses (C-16 to C-16b).
 
 use serde_json::json;
 
@@ -42,8 +42,9 @@ async fn preflight_of_a_known_path_gets_a_response_without_credentials() {
         let answer = preflight(&server, path, PAGE).await;
         assert_eq!((answer.status, &*answer.text), (200, ""), "{path}");
         assert_eq!(answer.header("Access-Control-Allow-Methods"), Some(methods), "{path}");
-        assert_eq!(allowed(&answer), (Some("*"), None), "{path}");
-        assert!(answer.header("Access-Control-Max-Age").is_some(), "{path}");
+        assert_eq!(allowed(&answer), (Some(PAGE), Some("true")), "{path}");
+        // A browser must not remember this preflight (C-16b).
+        assert_eq!(answer.header("Access-Control-Max-Age"), Some("0"), "{path}");
         let headers = answer.header("Access-Control-Allow-Headers").unwrap().to_lowercase();
         for name in ["authorization", "content-type", "accept", "x-http-method", "x-platform-processing-mode"]
         {
@@ -75,10 +76,16 @@ async fn every_site_may_read_unless_the_tenant_says_otherwise() {
     let created = admin.request("POST", "/inventory/managedObjects").header("Origin", PAGE);
     let created = created.json(&json!({})).send().await;
 
+    assert_eq!(allowed(&found), (Some("*"), None));
+    assert_eq!(allowed(&created), (Some(PAGE), Some("true")), "its body needed a preflight");
     for answer in [&found, &created] {
-        assert_eq!(allowed(answer), (Some("*"), None));
         assert_eq!(answer.header("Vary"), Some("Origin"));
-        assert!(answer.header("Access-Control-Expose-Headers").unwrap().contains("Location"));
+        let exposed = answer.header("Access-Control-Expose-Headers").unwrap();
+        for name in
+            ["Location", "Content-Disposition", "Content-Range", "ETag", "Retry-After", "X-Request-Id"]
+        {
+            assert!(exposed.split(", ").any(|shown| shown == name), "{name}: {exposed}");
+        }
     }
     assert_eq!((found.status, created.status), (200, 201));
 }
@@ -109,7 +116,8 @@ async fn held_poll_may_be_read_too() {
     let response = request.json(&json!([message])).head().await;
 
     let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
-    assert_eq!(header("Access-Control-Allow-Origin"), Some("*"));
+    assert_eq!(header("Access-Control-Allow-Origin"), Some(PAGE));
+    assert_eq!(header("Access-Control-Allow-Credentials"), Some("true"));
     assert_eq!(header("Transfer-Encoding"), Some("chunked"), "it is held");
 }
 
@@ -146,7 +154,13 @@ async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
         assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
         assert_eq!(answer.header("Vary"), Some("Origin"), "{origin}");
         let answer = preflight(&server, "/alarm/alarms", origin).await;
+        // A page that the option allows may use credentials of its own.
+        let (origin_allowed, max_age) = (expected.0, if expected.1.is_some() { "600" } else { "0" });
+        let expected = (origin_allowed, origin_allowed.map(|_| "true"));
         assert_eq!((answer.status, allowed(&answer)), (200, expected), "{origin}");
+        if origin_allowed.is_some() {
+            assert_eq!(answer.header("Access-Control-Max-Age"), Some(max_age), "{origin}");
+        }
     }
 }
 
@@ -198,4 +212,100 @@ async fn change_of_the_option_is_felt_at_all_servers_and_ends_no_session() {
         (allowed(&answer) == (Some("*"), None)).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn preflight_allows_the_headers_that_it_asks_for_except_those_of_the_connection() {
+    let server = TestServer::shared().await;
+    let asked = "x-platform-system-of-units, X-Device-Id,content-range, usexbasic,X-XSRF-TOKEN, cache-control, \
+        if-none-match, tfatoken, cookie, Connection, te, transfer-encoding, host, bad name, ,range";
+
+    let request = server.stranger().request("OPTIONS", "/inventory/managedObjects").header("Origin", PAGE);
+    let request = request.header("Access-Control-Request-Method", "GET");
+    let answer = request.header("Access-Control-Request-Headers", asked).send().await.expect(200);
+
+    let headers = answer.header("Access-Control-Allow-Headers").unwrap();
+    let names: Vec<&str> = headers.split(", ").collect();
+    for name in [
+        "x-platform-system-of-units",
+        "x-device-id",
+        "content-range",
+        "usexbasic",
+        "x-xsrf-token",
+        "cache-control",
+        "if-none-match",
+        "tfatoken",
+        "range",
+        "authorization",
+    ] {
+        assert_eq!(names.iter().filter(|allowed| **allowed == name).count(), 1, "{name}: {headers}");
+    }
+    for name in ["cookie", "connection", "te", "transfer-encoding", "host", "bad name", "*", ""] {
+        assert!(!names.contains(&name), "{name}: {headers}");
+    }
+    // Without `authorization` it lets nobody use credentials, so browsers may remember it.
+    assert_eq!(allowed(&answer), (Some("*"), None));
+    assert_eq!(answer.header("Access-Control-Max-Age"), Some("600"));
+    let many: Vec<String> = (0..300).map(|n| format!("x-{n}")).collect();
+    let request = server.stranger().request("OPTIONS", "/inventory/managedObjects").header("Origin", PAGE);
+    let request = request.header("Access-Control-Request-Method", "GET");
+    let answer = request.header("Access-Control-Request-Headers", &many.join(",")).send().await.expect(200);
+    assert!(answer.header("Access-Control-Allow-Headers").unwrap().split(',').count() < 120);
+}
+
+#[tokio::test]
+async fn page_that_brings_credentials_may_read_what_no_page_can_send_without_a_preflight() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let own = |origin| (Some(origin), Some("true"));
+    let anybody = (Some("*"), None);
+
+    for origin in [PAGE, "null"] {
+        for (method, headers, expected) in [
+            ("POST", vec![("Content-Type", "application/json")], own(origin)),
+            ("POST", vec![("Content-Type", "text/plain"), ("X-HTTP-METHOD", "PUT")], own(origin)),
+            ("PUT", vec![], own(origin)),
+            ("DELETE", vec![], own(origin)),
+            ("GET", vec![("X-Platform-Application-Key", "k")], own(origin)),
+            ("GET", vec![("UseXBasic", "true")], own(origin)),
+            ("GET", vec![("Content-Type", "application/json")], own(origin)),
+            ("GET", vec![], anybody),
+            // Proxies and browsers of some systems add these to requests that had no preflight.
+            ("GET", vec![("X-Forwarded-For", "10.0.0.1"), ("X-Real-IP", "10.0.0.1")], anybody),
+            ("GET", vec![("X-Requested-With", "com.example.app")], anybody),
+            ("POST", vec![("Content-Type", "text/plain")], anybody),
+            ("POST", vec![("Content-Type", "text/plain, application/json")], anybody),
+            ("POST", vec![("Content-Type", "multipart/form-data;a")], anybody),
+        ] {
+            let mut request = admin.request(method, "/tenant/currentTenant").header("Origin", origin);
+            for (name, value) in &headers {
+                request = request.header(name, value);
+            }
+            let answer = request.send().await;
+            assert_eq!(allowed(&answer), expected, "{origin} {method} {headers:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn script_gets_its_401_without_a_log_in_window_of_the_browser() {
+    let server = TestServer::shared().await;
+    let challenge = r#"Basic realm="Platform""#;
+
+    for path in ["/alarm/alarms", REALTIME, "/unknown"] {
+        for (headers, expected) in [
+            (vec![], Some(challenge)),
+            (vec![("Origin", PAGE)], Some(challenge)),
+            (vec![("Sec-Fetch-Dest", "document")], Some(challenge)),
+            (vec![("Sec-Fetch-Dest", "empty")], None),
+            (vec![("X-Requested-With", "XMLHttpRequest")], None),
+        ] {
+            let mut request = server.caller("admin", "wrong-password").request("POST", path);
+            for (name, value) in &headers {
+                request = request.header(name, value);
+            }
+            let answer = request.json(&json!([])).send().await.expect(401);
+            assert_eq!(answer.header("WWW-Authenticate"), expected, "{path} {headers:?}");
+            assert_eq!(answer.error(), "security/Unauthorized");
+        }
+    }
 }

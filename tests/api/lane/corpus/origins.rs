@@ -31,6 +31,9 @@ fn requests() -> Vec<Sample> {
         Sample::idle().instead("Content-Type: text/plain").with(&format!("{KEY}: k")),
         Sample::idle().instead("Content-Type: text/plain").instead("Authorization: Bearer x"),
         Sample::idle().with("Sec-Fetch-Dest: script"),
+        Sample::idle().without("Authorization").with("Sec-Fetch-Dest: empty"),
+        Sample::idle().without("Authorization").with("X-Requested-With: XMLHttpRequest"),
+        Sample::idle().instead("Content-Type: text/plain").with("UseXBasic: true"),
         Sample::idle()
             .line("OPTIONS /notification/realtime HTTP/1.1")
             .with("Access-Control-Request-Method: POST"),
