@@ -12,9 +12,9 @@ use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
     bulk_registration, current_application, current_user, device_credentials, documentation, entry,
     error_page, event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
-    inventory_children, measurement_series, measurements, modules, new_device_requests, operation_diagnosis,
-    operations, options, retention, roles, sessions, statistics, subscriptions, tenant_limits, tenants,
-    token_clients, users,
+    inventory_children, inventory_parents, measurement_series, measurements, modules, new_device_requests,
+    operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
+    tenant_limits, tenants, token_clients, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console;
@@ -120,6 +120,12 @@ pub(crate) fn of_lane() -> impl Iterator<Item = (String, LaneResource)> {
     polls.into_iter().chain(writes).chain(with_types)
 }
 
+/// Returns the paths of the blocks of parents, which can only be read (I-03b).
+fn parents() -> [Path; 2] {
+    let block = "/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}";
+    [at(block).get(inventory_parents::list), at(&format!("{block}/{{child}}")).get(inventory_parents::get)]
+}
+
 #[rustfmt::skip]
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
@@ -169,8 +175,8 @@ fn paths() -> Vec<Path> {
         .get(inventory_children::list).post(inventory_children::create));
     paths.push(at("/inventory/managedObjects/{id}/{block:childDevices|childAssets|childAdditions}/{child}")
         .get(inventory_children::get).delete(inventory_children::remove));
-    // The parents of a managed object can be read but not changed (I-03).
-    paths.push(at("/inventory/managedObjects/{id}/{block:deviceParents|assetParents|additionParents}"));
+    // The parents of a managed object can be read but not changed (I-03, I-03b).
+    paths.extend(parents());
     paths.push(at("/inventory/binaries").get(inventory_binaries::list).post(inventory_binaries::create));
     paths.push(at("/inventory/binaries/{id}").get(inventory_binaries::get).put(inventory_binaries::update)
         .delete(inventory_binaries::remove));

@@ -53,7 +53,7 @@ pub async fn list(
             page.members.push(child);
         }
     }
-    let page = page.map(|child| ManagedObjectReference { kind: of.kind, parent: of.parent, child });
+    let page = page.map(|child| ManagedObjectReference::to_child(of.kind, of.parent, child));
     listing.respond("references", &page)
 }
 
@@ -199,7 +199,7 @@ impl ChildRequest<'_> {
             }
             Err(_) => {
                 let child = ManagedObject::clone(&child);
-                let reference = Arc::new(ManagedObjectReference { kind, parent, child });
+                let reference = Arc::new(ManagedObjectReference::to_child(kind, parent, child));
                 Ok(reply::created(head, as_reference?, reference.link(&links), &reference, &links))
             }
         }
@@ -226,7 +226,11 @@ async fn reference(
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(platform, caller, of, child).await?;
-    if caller.may_see(platform, &reference.child).await? { Ok(reference) } else { Err(ApiError::forbidden()) }
+    if caller.may_see(platform, &reference.object).await? {
+        Ok(reference)
+    } else {
+        Err(ApiError::forbidden())
+    }
 }
 
 /// Returns the reference without a check of the link, for a child that was just added: in mode TRANSIENT no
@@ -245,5 +249,5 @@ async fn reference_unlinked(
         wanted,
     )
     .await?;
-    Ok(ManagedObjectReference { kind: of.kind, parent: of.parent, child })
+    Ok(ManagedObjectReference::to_child(of.kind, of.parent, child))
 }

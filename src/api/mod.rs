@@ -22,6 +22,7 @@ pub mod identity;
 pub mod inventory;
 pub mod inventory_binaries;
 pub mod inventory_children;
+pub mod inventory_parents;
 pub mod measurement_series;
 pub mod measurements;
 pub mod modules;

@@ -1,4 +1,4 @@
-//! Children of managed objects: the resource and the bodies of the child endpoints (docs/rules.md#inventory; I-03,
+//! References of managed objects: the resource, and the bodies of the child endpoints (docs/rules.md#inventory; I-03 to
 //! I-04).
 
 use serde::ser::SerializeMap;
@@ -12,32 +12,37 @@ use crate::links::{Linked, Links};
 use crate::managed_object::{ManagedObject, NewManagedObject};
 use crate::reference::LinkKind;
 
-/// A link as a resource of its own: its address and the whole child (I-03).
+/// A reference as a resource of its own: its address and the whole object at its other end (I-03, I-03b).
 #[derive(Debug, Clone)]
 pub struct ManagedObjectReference {
-    /// The kind of the link.
-    pub kind: LinkKind,
-    /// The id of the parent.
-    pub parent: ManagedObjectId,
-    /// The child.
-    pub child: ManagedObject,
+    /// The name of the block that has the reference: [`LinkKind::children`] or [`LinkKind::parents`].
+    pub block: &'static str,
+    /// The object that has the block.
+    pub of: ManagedObjectId,
+    /// The child or the parent.
+    pub object: ManagedObject,
 }
 
 impl Serialize for Linked<'_, ManagedObjectReference> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Linked { value: reference, links } = *self;
         let mut map = serializer.serialize_map(Some(2))?;
-        let child = Linked { value: &reference.child, links };
-        map.serialize_entry("managedObject", &child)?;
+        let object = Linked { value: &reference.object, links };
+        map.serialize_entry("managedObject", &object)?;
         map.serialize_entry("self", &reference.link(links))?;
         map.end()
     }
 }
 
 impl ManagedObjectReference {
-    /// Returns the address of the link.
+    /// Returns the reference of a parent to its child.
+    pub fn to_child(kind: LinkKind, parent: ManagedObjectId, child: ManagedObject) -> Self {
+        Self { block: kind.children(), of: parent, object: child }
+    }
+
+    /// Returns the address of the reference.
     pub fn link(&self, links: &Links) -> String {
-        links.child(self.parent, self.kind.children(), self.child.id)
+        links.child(self.of, self.block, self.object.id)
     }
 }
 

@@ -45,6 +45,11 @@ impl LinkKind {
         Self::ALL.into_iter().find(|kind| kind.children() == name)
     }
 
+    /// Returns the kind whose block of parents has this name.
+    pub fn of_parents(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.parents() == name)
+    }
+
     /// Returns whether cycles are rejected, because rights are inherited along these links (I-04).
     pub fn is_hierarchy(self) -> bool {
         self != Self::ChildAdditions

@@ -7,6 +7,7 @@ mod lifecycle;
 mod list;
 mod notifications;
 mod ownership;
+mod parents;
 mod permissions;
 mod plans;
 mod query;
