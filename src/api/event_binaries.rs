@@ -27,13 +27,15 @@ use crate::http::{RequestHead, reply};
 /// The largest part `object` in bytes. It holds a name and a type.
 const MAX_OBJECT: usize = 64 << 10;
 
-/// `GET /event/events/<id>/binaries`: returns the bytes, with their media type and as an attachment (V-05).
+/// `GET /event/events/<id>/binaries`: returns the bytes, or a range of them (I-14a), with their media type and as an
+/// attachment (V-05).
 ///
 /// # Errors
 /// 403 without ROLE_EVENT_READ, ownership of the source (U-10a) or a device permission, 404 for an unknown
-/// event and for an event without a complete file.
+/// event and for an event without a complete file, 416 for a range that does not exist.
 pub async fn get(
     caller: Caller,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
@@ -45,7 +47,7 @@ pub async fn get(
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
     caller.reaches_data_of(&platform, event.source, &authority, has_fragment).await?;
     match content {
-        Some(Content::Complete(binary)) => Ok(file::found(database, caller.tenant.clone(), binary)),
+        Some(Content::Complete(binary)) => file::found(&head, database, caller.tenant.clone(), binary).await,
         _ => Err(Error::not_found(Noun::EventBinary, id).into()),
     }
 }

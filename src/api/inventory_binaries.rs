@@ -91,14 +91,16 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     listing.respond("managedObjects", &page)
 }
 
-/// `GET /inventory/binaries/<id>`: returns the bytes, with their media type and as an attachment (V-05). If
-/// the content is deleted or replaced during the download, the response ends early, which the client detects
-/// by its length.
+/// `GET /inventory/binaries/<id>`: returns the bytes, or a range of them (I-14a), with their media type and as an
+/// attachment (V-05). If the content is deleted or replaced during the download, the response ends early, which the
+/// client detects by its length.
 ///
 /// # Errors
-/// 403 for an object the caller may not see, 404 for an object that does not exist or is not a binary.
+/// 403 for an object the caller may not see, 404 for an object that does not exist or is not a binary, 416 for a
+/// range that does not exist.
 pub async fn get(
     caller: Caller,
+    head: RequestHead,
     path: web::Path<String>,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
@@ -106,7 +108,7 @@ pub async fn get(
     caller.sees(&platform, id, WantedReferences::NONE).await?;
     let database = platform.database().clone();
     let binary = platform_store::binaries::get_binary(&database, &caller.tenant, id).await?;
-    Ok(file::found(database, caller.tenant.clone(), binary))
+    file::found(&head, database, caller.tenant.clone(), binary).await
 }
 
 /// `PUT /inventory/binaries/<id>`: replaces the content by the raw body and returns 201 (I-12). The file name

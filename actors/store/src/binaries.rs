@@ -27,6 +27,7 @@ const INSERT_CHUNK: &str = include_str!("../../../sql/queries/binaries/insert_ch
 const FINISH: &str = include_str!("../../../sql/queries/binaries/finish.sql");
 const FIND: &str = include_str!("../../../sql/queries/binaries/find.sql");
 const FIND_CHUNK: &str = include_str!("../../../sql/queries/binaries/find_chunk.sql");
+const FIND_CHUNK_WITH: &str = include_str!("../../../sql/queries/binaries/find_chunk_with.sql");
 const DELETE_UNFINISHED: &str = include_str!("../../../sql/queries/binaries/delete_unfinished.sql");
 const ATTACH_TO_EVENT: &str = include_str!("../../../sql/queries/binaries/attach_to_event.sql");
 const DELETE_OF_EVENT: &str = include_str!("../../../sql/queries/binaries/delete_of_event.sql");
@@ -313,6 +314,34 @@ pub async fn read_chunk(
     let row = client.query_opt(&statement, &[&tenant.as_str(), &binary.0, &number]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Binary, binary))?;
     Ok(Bytes::from(row.get::<_, Vec<u8>>(0)))
+}
+
+/// The position of a chunk in its binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkPosition {
+    /// The number of the chunk, counted from 0.
+    pub number: i32,
+    /// The bytes before the chunk.
+    pub start: u64,
+}
+
+/// Finds the chunk that contains the byte at this place. A file that arrived in several uploads has short chunks in its
+/// middle, so the number cannot be computed. One statement, which reads lengths and no bytes.
+///
+/// # Errors
+/// `NotFound` after the last byte, and when the binary was deleted or replaced meanwhile; `Unavailable` or `Database`.
+pub async fn find_chunk_with(
+    database: &Database,
+    tenant: &TenantId,
+    binary: BinaryId,
+    place: u64,
+) -> Result<ChunkPosition> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(FIND_CHUNK_WITH).await?;
+    let place = i64::try_from(place).unwrap_or(i64::MAX);
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &binary.0, &place]).await?;
+    let row = row.ok_or_else(|| Error::not_found(Noun::Binary, binary))?;
+    Ok(ChunkPosition { number: row.get(0), start: row.get::<_, i64>(1).unsigned_abs() })
 }
 
 /// Deletes the abandoned uploads of all servers.

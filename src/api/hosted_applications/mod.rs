@@ -5,7 +5,6 @@
 //! [`hosted_files`](crate::hosted_files) caches files in memory.
 
 mod encoding;
-mod range;
 
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::hosted::AtHome;
 use crate::http::path::AsReceived;
-use range::RequestedRange;
+use crate::http::range::{self, RequestedRange};
 
 /// The longest path in bytes; no path in an archive is longer.
 const LONGEST: usize = 1024;

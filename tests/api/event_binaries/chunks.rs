@@ -217,3 +217,23 @@ async fn chunks_and_files_that_are_too_large_are_413_and_change_nothing() {
     chunk(&scene.admin, &scene.path, "20000-24999/25000", &content[20_000..25_000]).await.expect(201);
     assert!(download(&scene.admin, &scene.path).await == content[..25_000]);
 }
+
+#[tokio::test]
+async fn ranges_of_a_file_that_came_in_chunks_have_their_bytes() {
+    let scene = Scene::set().await;
+    let content = bytes(300_010);
+    for (from, to, end) in [(0, 9, "*"), (10, 300_000, "*"), (300_001, 300_009, "300010")] {
+        chunk(&scene.admin, &scene.path, &format!("{from}-{to}/{end}"), &content[from..=to]).await;
+    }
+
+    for (from, to) in [(0, 9), (9, 10), (5, 300_005), (262_153, 262_155), (300_001, 300_009)] {
+        let request = scene.admin.request("GET", &scene.path).header("Range", &format!("bytes={from}-{to}"));
+        let response = request.head().await;
+        assert_eq!(response.status(), 206);
+        assert_eq!(response.headers()["Content-Range"], format!("bytes {from}-{to}/300010"));
+        assert!(response.headers().contains_key("ETag"));
+        assert!(response.bytes().await.unwrap() == content[from..=to], "{from}-{to}");
+    }
+    let beyond = scene.admin.request("GET", &scene.path).header("Range", "bytes=300010-").send().await;
+    beyond.expect(416);
+}

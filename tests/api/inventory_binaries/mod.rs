@@ -4,6 +4,7 @@ mod broken_forms;
 mod lifecycle;
 mod memory;
 mod races;
+mod ranges;
 mod roles;
 mod sizes;
 mod sweep;

@@ -1,4 +1,4 @@
-//! Range requests for files: a single range, as media players and resumed downloads send. A request for
+//! Range requests for files: a single range, as media players, modems and resumed downloads send (I-14a). A request for
 //! several ranges gets the whole file.
 
 use std::ops::Range;
@@ -7,7 +7,7 @@ use actix_web::http::header::{self, HeaderMap};
 
 /// The part of a file that is requested.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum RequestedRange {
+pub enum RequestedRange {
     /// The whole file.
     Whole,
     /// Some of its bytes, at least one.
@@ -18,7 +18,7 @@ pub(super) enum RequestedRange {
 
 /// Parses `Range`, which is ignored when it is not a single range of bytes or is meant for a file with
 /// another tag.
-pub(super) fn requested(headers: &HeaderMap, tag: &str, length: u64) -> RequestedRange {
+pub fn requested(headers: &HeaderMap, tag: &str, length: u64) -> RequestedRange {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(range) = text(header::RANGE) else { return RequestedRange::Whole };
     if headers.contains_key(header::IF_RANGE) && text(header::IF_RANGE) != Some(tag) {
