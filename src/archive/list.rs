@@ -12,6 +12,8 @@ use super::{because, names, refuse, refuse_entry};
 
 /// The size of the record at the end, without a comment.
 const END: u64 = 22;
+/// The first bytes of the record at the end.
+const END_MARK: &[u8] = b"PK\x05\x06";
 /// The most files and directories of one archive.
 const MAX_ENTRIES: u16 = 10_000;
 /// The most bytes of the list: names and metadata, which the crate expands up to tenfold in memory.
@@ -90,19 +92,11 @@ struct ListPosition {
 
 impl ListPosition {
     /// Reads only the record at the end, so an archive with a million entries is rejected here.
-    fn find(mut file: impl Read + Seek, length: u64) -> Result<Self> {
-        let no_end =
-            || refuse("it is not a zip archive, is truncated, or has a comment or bytes after its end");
-        let end = length.checked_sub(END).ok_or_else(no_end)?;
-        let mut bytes = [0; END as usize];
-        let read = file.seek(SeekFrom::Start(end)).and_then(|_| file.read_exact(&mut bytes));
-        read.map_err(Error::unavailable)?;
+    fn find(file: impl Read + Seek, length: u64) -> Result<Self> {
+        let no_end = || refuse("it is not a zip archive, is truncated, or has bytes after its end");
+        let (end, bytes) = find_end(file, length)?.ok_or_else(no_end)?;
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
         let long = |at: usize| u32::from(short(at)) | u32::from(short(at + 2)) << 16;
-
-        if !bytes.starts_with(b"PK\x05\x06") || short(20) != 0 {
-            return Err(no_end());
-        }
         let (entries, size, start) = (short(10), long(12), long(16));
         if entries == u16::MAX || size == u32::MAX || start == u32::MAX {
             return Err(refuse("it uses zip64, which is not supported; archives have at most 4 GiB"));
@@ -127,6 +121,27 @@ impl ListPosition {
             ))
         }
     }
+}
+
+/// Finds the record at the end, and returns its position and its bytes without the comment. `git archive` writes the
+/// id of the commit as comment. The last record of the file counts, and it must end the file together with its comment,
+/// so no other program finds another one.
+fn find_end(mut file: impl Read + Seek, length: u64) -> Result<Option<(u64, [u8; END as usize])>> {
+    let mut tail = Vec::new();
+    // Most archives have no comment, so the short tail is tried first.
+    for longest_comment in [0, u64::from(u16::MAX)] {
+        let begin = length.saturating_sub(END + longest_comment);
+        tail.resize((length - begin) as usize, 0);
+        let read = file.seek(SeekFrom::Start(begin)).and_then(|_| file.read_exact(&mut tail));
+        read.map_err(Error::unavailable)?;
+        let Some(at) = tail.windows(END_MARK.len()).rposition(|bytes| bytes == END_MARK) else { continue };
+        let Some(record) = tail[at..].first_chunk::<{ END as usize }>() else { continue };
+        let comment = u16::from_le_bytes([record[20], record[21]]);
+        if at + record.len() + usize::from(comment) == tail.len() {
+            return Ok(Some((begin + at as u64, *record)));
+        }
+    }
+    Ok(None)
 }
 
 /// Checks that an entry of the list is of an allowed kind and that its own header agrees.

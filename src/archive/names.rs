@@ -7,15 +7,22 @@ use platform_model::error::Result;
 
 use super::list::Entry;
 
+/// The directory in which the names of an archive begin.
+const HERE: &str = "./";
 /// The most bytes of one name.
 const MAX_NAME: usize = 1024;
 
-/// Parses a name.
+/// Parses a name. Some programs write `./` before every name, which is dropped (W-02a); the directory `./` itself keeps
+/// its name.
 ///
 /// # Errors
 /// The rule that the name breaks.
 pub(super) fn parse(name: &[u8]) -> Result<String, String> {
-    let Ok(text) = std::str::from_utf8(name) else { return Err("its name is not UTF-8".into()) };
+    let Ok(given) = std::str::from_utf8(name) else { return Err("its name is not UTF-8".into()) };
+    if given == HERE {
+        return Ok(given.to_owned());
+    }
+    let text = given.strip_prefix(HERE).unwrap_or(given);
     let path = text.strip_suffix('/').unwrap_or(text);
     let rule = if text.is_empty() {
         "it has no name"
@@ -24,7 +31,7 @@ pub(super) fn parse(name: &[u8]) -> Result<String, String> {
     } else if text.contains(char::is_control) {
         "its name holds a control character"
     } else if text.contains('\\') {
-        "its name holds a backslash"
+        "its name holds a backslash; the separator of directories is '/'"
     } else if text.starts_with('/') {
         "its name is absolute"
     } else if has_drive(text) {
@@ -58,7 +65,9 @@ pub(super) fn check(entries: &[Entry]) -> Result<()> {
     for pair in sorted.windows(2) {
         let [(folded_first, first), (folded_second, second)] = pair else { continue };
         if folded_first == folded_second {
-            return Err(second.refuse(if first.is_directory() == second.is_directory() {
+            return Err(second.refuse(if first.name == second.name {
+                "there is another entry of this name"
+            } else if first.is_directory() == second.is_directory() {
                 "there is another name that differs in case only"
             } else {
                 "it is a file and a directory"

@@ -105,6 +105,74 @@ fn archive_whose_sizes_follow_the_contents_is_unpacked() {
     assert_eq!(files[1], ("other.html".to_owned(), "other.html".repeat(100).into_bytes()));
 }
 
+/// Appends a comment to an archive, and announces it.
+fn with_comment(mut archive: Vec<u8>, comment: &[u8]) -> Vec<u8> {
+    let at = archive.len() - 2;
+    archive[at..].copy_from_slice(&(comment.len() as u16).to_le_bytes());
+    [&archive[..], comment].concat()
+}
+
+#[test]
+fn archive_with_a_comment_is_unpacked() {
+    for comment in [&b"9fceb02d0ae598e95dc970b74767f19372d61af8"[..], &[b'P'; 65535]] {
+        let files = unpacked(&with_comment(made_elsewhere(), comment)).expect("an archive").0;
+        assert_eq!(files.len(), 3);
+    }
+}
+
+#[test]
+fn archive_that_could_be_read_in_two_ways_is_refused() {
+    let whole = made_elsewhere();
+    // Another archive is the comment of the first one. Some programs find the first record, some the second.
+    let two = with_comment(whole.clone(), &whole);
+    // The comment has a record that is not at the end.
+    let hidden = with_comment(whole.clone(), &[&end(0, 0, 0)[..], b"more"].concat());
+    let mut longer = with_comment(whole.clone(), b"comment");
+    longer.push(b'!');
+    let shorter = with_comment(whole, b"comment")[..made_elsewhere().len() + 3].to_vec();
+
+    for (bytes, reason) in [
+        (two, "there are bytes before or after it"),
+        (hidden, "bytes after its end"),
+        (longer, "bytes after its end"),
+        (shorter, "bytes after its end"),
+    ] {
+        let refused = unpacked(&bytes).err().expect(reason).to_string();
+        assert!(refused.contains(reason), "{reason}: {refused}");
+    }
+}
+
+#[test]
+fn names_that_begin_in_the_current_directory_lose_it() {
+    let written = |names: &[&str]| {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        for name in names {
+            match name.ends_with('/') {
+                true => writer.add_directory(*name, stored).expect("a directory"),
+                false => writer.start_file(*name, stored).expect("a file"),
+            }
+        }
+        writer.finish().expect("an archive").into_inner()
+    };
+
+    let files = unpacked(&written(&["./", "./index.html", "./docs/", "./docs/a.txt"])).expect("an archive").0;
+
+    let names: Vec<_> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["index.html", "docs/a.txt"]);
+    for (names, reason) in [
+        (["./a", "a"], "another entry of this name"),
+        (["./../a", "b"], "'..'"),
+        (["././a", "b"], "'.'"),
+        (["a/./b", "b"], "'.'"),
+        (["./a\\b", "b"], "a backslash"),
+        ([".//a", "b"], "absolute"),
+    ] {
+        let refused = unpacked(&written(&names)).err().expect(reason).to_string();
+        assert!(refused.contains(reason), "{names:?}: {refused}");
+    }
+}
+
 #[test]
 fn record_inside_an_archive_is_not_mistaken_for_the_last_one() {
     // The list has no entry at its start, but a complete archive precedes it.

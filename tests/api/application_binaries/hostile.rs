@@ -46,7 +46,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
         (named("../evil"), "'../evil'", "'..'"),
         (named("a/../../evil"), "'a/../../evil'", "'..'"),
         (named(".."), "'..'", "'..'"),
-        (named("./a"), "'./a'", "'.'"),
+        (named("a/./b"), "'a/./b'", "'.'"),
         (named("/etc/passwd"), "'/etc/passwd'", "absolute"),
         (named("a\\..\\evil"), "'a\\\\..\\\\evil'", "backslash"),
         (named("C:evil"), "'C:evil'", "drive"),
