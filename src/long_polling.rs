@@ -26,6 +26,7 @@ use crate::csv;
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::head::Head;
+use crate::http::negotiation::has_accept;
 use crate::http::{authority, client_address};
 use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport, count_patiently};
 use crate::stop::Stop;
@@ -130,7 +131,7 @@ pub(crate) fn hold_at_once(
 /// Returns the transport of a request. Nobody reads the response to a request without `Accept` (C-08), unless the
 /// server runs in client-compatibility mode (C-20).
 fn transport(head: &impl Head) -> Transport {
-    if head.has(&header::ACCEPT) || head.state::<Realtime>().compatibility.is_on() {
+    if has_accept(head) || head.state::<Realtime>().compatibility.is_on() {
         Transport::LongPolling
     } else {
         Transport::Mute

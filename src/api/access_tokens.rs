@@ -3,6 +3,7 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
+use platform_model::body::without_mark;
 use platform_model::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -107,6 +108,7 @@ impl TokenRequest {
             #[serde(borrow)]
             client_secret: Option<&'b RawValue>,
         }
+        let body = without_mark(body);
         let members: Members<'_> = match body.trim_ascii_start().first() {
             Some(b'{') => serde_json::from_slice(body).unwrap_or_default(),
             _ => Members::default(),

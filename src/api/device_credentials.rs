@@ -19,12 +19,14 @@ use crate::http::body::UnreadBody;
 use crate::http::error::Result;
 use crate::http::{RequestHead, client_address};
 
+const JSON: &str = "application/json;charset=UTF-8";
+
 /// The rate limit for devices that request their credentials, by address (E-06).
 pub struct CredentialPolls(pub RateLimit);
 
 /// `POST /devicecontrol/deviceCredentials`: returns 201 with the credentials of a device that was registered
-/// and accepted. The response has a body with or without `Accept`, because the credentials are its only
-/// purpose.
+/// and accepted. The response has a body whatever `Accept` says, because the credentials are its only
+/// purpose, and it is JSON for a client that accepts something else (G-03a).
 ///
 /// # Errors
 /// 403 for everyone without ROLE_DEVICE_BOOTSTRAP (N-09); 404 until the device is registered and accepted,
@@ -41,12 +43,13 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
     polls.0.admit(RequestSource::of(client_address(&request)))?;
-    let (media_type, mut body) = body.object(&["deviceCredentials"]).await?;
-    let id = device_id(&mut body)?;
+    head.check_content_type(&["deviceCredentials"])?;
+    let id = device_id(&mut body.json(platform.limits().body_bytes).await?)?;
 
     let credentials = collect(&platform, &secret_key, &caller, id).await?;
 
     let links = head.links();
+    let media_type = head.accepted("deviceCredentials").unwrap_or_else(|_| JSON.to_owned());
     let location = links.device_credentials(credentials.id.as_str());
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, location))

@@ -11,13 +11,13 @@ use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
 use platform_model::tenant_option::{
     CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
-    TenantOption, parse_category,
+    TOKEN_PUBLIC_KEY, TenantOption, parse_category,
 };
 use platform_model::user::Administration;
 use platform_store::tenants::options::OptionChange;
 
-use crate::auth::Caller;
 use crate::auth::password::SecretKey;
+use crate::auth::{Caller, check_public_key};
 use crate::http::body::UnreadBody;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
@@ -163,11 +163,13 @@ pub async fn update_category(
         .changes
         .into_iter()
         .map(|(name, value)| {
-            let change =
-                value.map_or(OptionChange::Remove, |value| set(&secret_key, &caller.tenant, &name, value));
-            (name, change)
+            let change = match value {
+                Some(value) => set(&secret_key, &caller.tenant, &name, value)?,
+                None => OptionChange::Remove,
+            };
+            Ok((name, change))
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let database = platform.database();
     platform_store::tenants::options::write_options(database, &administration, &changes)
         .await
@@ -269,7 +271,7 @@ async fn write(
 ) -> Result<(Arc<TenantOption>, bool)> {
     let NewTenantOption { name, value } = new;
     let option = TenantOption::shown(name.clone(), value.clone());
-    let changes = [(name.clone(), set(secret_key, &administration.tenant, &name, value))];
+    let changes = [(name.clone(), set(secret_key, &administration.tenant, &name, value)?)];
     let before =
         platform_store::tenants::options::write_options(platform.database(), administration, &changes).await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
@@ -277,15 +279,21 @@ async fn write(
 
 /// Returns the change that stores a value: a secret is encrypted and bound to its option, and the placeholder
 /// of a secret keeps the stored one (Z-05).
-fn set(secret_key: &SecretKey, tenant: &TenantId, name: &OptionName, value: String) -> OptionChange {
-    match name.is_secret() {
+///
+/// # Errors
+/// `Invalid` for a key of tokens with which no token can be verified (T-09a).
+fn set(secret_key: &SecretKey, tenant: &TenantId, name: &OptionName, value: String) -> Result<OptionChange> {
+    if name.category == TOKEN_PUBLIC_KEY {
+        check_public_key(&name.key, &value)?;
+    }
+    Ok(match name.is_secret() {
         true if value == ENCRYPTED => OptionChange::Keep,
         true => {
             let place = [tenant.as_str(), &name.category, &name.key];
             OptionChange::Set(secret_key.sealing().seal(place, &value))
         }
         false => OptionChange::Set(value),
-    }
+    })
 }
 
 async fn category(platform: &Platform, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {

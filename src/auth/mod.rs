@@ -50,6 +50,7 @@ pub(crate) use caller::Requester;
 pub use caller::{Caller, Identity};
 pub use extraction::{AnyCaller, Listener};
 pub use rate_limit::RateLimit;
+pub use rsa::check_public_key;
 pub use throttle::RequestSource;
 
 use crate::http::error::{ApiError, Result, TokenFlaw};

@@ -7,10 +7,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
-use jsonwebtoken::errors::{ErrorKind, Result};
+use jsonwebtoken::errors::{ErrorKind, Result as JwtResult};
 use jsonwebtoken::signature::{self, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind};
 use num_bigint::BigUint;
+use platform_model::error::Error;
 use ring::digest::{SHA256, digest};
 use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 
@@ -57,6 +58,41 @@ impl PublicKey {
         let odd = |number: &[u8]| number.last().is_some_and(|byte| byte % 2 == 1);
         let usable = BITS.contains(&bits) && odd(n) && odd(e) && e != [1] && self::bits(e) <= EXPONENT_BITS;
         usable.then(|| Self { decoding: DecodingKey::from_rsa_raw_components(n, e), bits })
+    }
+}
+
+/// Checks the value of an option that is a key of tokens, because with an unusable key every token is 401 (T-09a).
+///
+/// # Errors
+/// `Invalid` says what the value is instead. It never contains the value, which may be a private key.
+pub fn check_public_key(option: &str, text: &str) -> Result<(), Error> {
+    if PublicKey::parse(text).is_some() {
+        return Ok(());
+    }
+    let (low, high) = (BITS.start(), BITS.end());
+    let allowed = format!(
+        "an RSA public key of {low} to {high} bits in PEM, \"-----BEGIN PUBLIC KEY-----\", with real line ends or none"
+    );
+    Err(Error::invalid_value(option, unusable(text), &allowed))
+}
+
+/// Describes a text that is not a usable key.
+fn unusable(text: &str) -> &'static str {
+    let label = text.trim().strip_prefix("-----BEGIN ").and_then(|rest| Some(rest.split_once("-----")?.0));
+    match label {
+        _ if text.len() > MAX_TEXT => "a text that is longer than any key",
+        _ if text.trim().is_empty() => "an empty text",
+        Some(label) if label.ends_with("CERTIFICATE") => "a certificate",
+        Some(label) if label.ends_with("PRIVATE KEY") => "a private key",
+        _ if text.contains("\\n") || text.contains("\\r") => {
+            "a text whose line ends are a backslash and a letter"
+        }
+        Some("PUBLIC KEY" | "RSA PUBLIC KEY") => {
+            "a public key that is damaged, is not of RSA, or has another size"
+        }
+        Some(_) => "PEM of another kind",
+        None if text.contains("-----END ") => "PEM without its first line",
+        None => "a text that is not a key",
     }
 }
 
@@ -113,7 +149,7 @@ fn bits(number: &[u8]) -> usize {
     number.first().map_or(0, |first| number.len() * 8 - first.leading_zeros() as usize)
 }
 
-fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
+fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> JwtResult<Box<dyn JwtVerifier>> {
     match (algorithm, key.kind()) {
         (Algorithm::RS256, DecodingKeyKind::RsaModulusExponent { n, e }) => {
             Ok(Box::new(Rs256 { n: n.clone(), e: e.clone() }))
@@ -135,7 +171,7 @@ impl JwtVerifier for Rs256 {
 }
 
 impl Verifier<Vec<u8>> for Rs256 {
-    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), signature::Error> {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> Result<(), signature::Error> {
         let bits = bits(&self.n);
         let valid = if bits >= STRONG {
             let key = RsaPublicKeyComponents { n: &self.n, e: &self.e };
@@ -263,12 +299,41 @@ mod tests {
         }
     }
 
+    #[test]
+    fn value_that_is_no_key_is_named_and_not_shown() {
+        let text = STANDARD.encode(spki(&[0xf1; 64], &[1, 0, 1]));
+        let armoured =
+            |label: &str, text: &str| format!("-----BEGIN {label}-----\n{text}\n-----END {label}-----\n");
+        let public = armoured("PUBLIC KEY", &text);
+        assert!(check_public_key("k1", &public).is_ok() && check_public_key("k1", &text).is_ok());
+        for (value, what) in [
+            (armoured("CERTIFICATE", &text), "a certificate"),
+            (armoured("TRUSTED CERTIFICATE", &text), "a certificate"),
+            (armoured("PRIVATE KEY", &text), "a private key"),
+            (armoured("RSA PRIVATE KEY", &text), "a private key"),
+            (armoured("ENCRYPTED PRIVATE KEY", &text), "a private key"),
+            (public.replace('\n', "\\n"), "line ends"),
+            (public.replace('\n', "\\r\\n"), "line ends"),
+            (armoured("PUBLIC KEY", &text[1..]), "damaged"),
+            (armoured("PUBLIC KEY", &STANDARD.encode(pkcs1(&[0x7f; 64], &[3]))), "another size"),
+            (armoured("CERTIFICATE REQUEST", &text), "PEM of another kind"),
+            (public.split_once('\n').expect("lines").1.to_owned(), "without its first line"),
+            (" ".into(), "empty"),
+            ("a".repeat(MAX_TEXT + 1), "longer"),
+            (text[4..].to_owned(), "not a key"),
+        ] {
+            let error = check_public_key("k1", &value).expect_err(what).to_string();
+            assert!(error.starts_with("Invalid value of 'k1': ") && error.contains(what), "{what}: {error}");
+            assert!(!error.contains(&text[10..40]), "{error}");
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn any_bytes_are_a_key_or_none(bytes in proptest::collection::vec(0_u8.., 0..300)) {
             let _ = bits_of(&bytes);
             let _ = bits_of(&der(0x30, &bytes));
-            let _ = PublicKey::parse(&String::from_utf8_lossy(&bytes));
+            let _ = check_public_key("k1", &String::from_utf8_lossy(&bytes));
         }
 
         #[test]

@@ -1,6 +1,7 @@
-//! The types of arguments (docs/rules.md#templates; S-23, S-25).
+//! The types of arguments (docs/rules.md#templates; S-23, S-25), and their numbers as JSON (S-24a).
 
 use platform_model::timestamp::Timestamp;
+use serde_json::value::RawValue;
 
 /// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,11 @@ impl Kind {
         }
     }
 
+    /// Returns whether values of this type are numbers.
+    pub(crate) fn is_numeric(self) -> bool {
+        matches!(self, Self::Unsigned | Self::Integer | Self::Number)
+    }
+
     /// Returns whether a value is of this type.
     pub(crate) fn accepts(self, value: &str) -> bool {
         match self {
@@ -73,6 +79,42 @@ fn is_number(text: &str) -> bool {
 
 fn is_date(text: &str) -> bool {
     Timestamp::parse_bound("", text).is_ok() || Timestamp::parse_or_utc("", text).is_ok()
+}
+
+/// A number in JSON spelling: `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON. All other
+/// digits are preserved.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JsonNumber<'r>([&'r str; 5]);
+
+impl<'r> JsonNumber<'r> {
+    /// Parses a text that [`Kind::Number`] accepts.
+    pub(crate) fn of(text: &'r str) -> Self {
+        let (sign, digits) = match text.strip_prefix('-') {
+            Some(digits) => ("-", digits),
+            None => ("", text.strip_prefix('+').unwrap_or(text)),
+        };
+        let end = digits.find(['e', 'E']).unwrap_or(digits.len());
+        let (number, exponent) = digits.split_at(end);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        let whole = whole.trim_start_matches('0');
+        let whole = if whole.is_empty() { "0" } else { whole };
+        let point = if fraction.is_empty() { "" } else { "." };
+        Self([sign, whole, point, fraction, exponent])
+    }
+
+    /// Appends the number to a text.
+    pub(crate) fn push_to(self, json: &mut String) {
+        json.extend(self.0);
+    }
+
+    /// Appends the number to a body.
+    pub(crate) fn write(self, json: &mut Vec<u8>) {
+        self.0.into_iter().for_each(|part| json.extend_from_slice(part.as_bytes()));
+    }
+
+    pub(crate) fn to_raw(self) -> Box<RawValue> {
+        RawValue::from_string(self.0.concat()).expect("what is left of a number is one")
+    }
 }
 
 #[cfg(test)]
@@ -111,5 +153,33 @@ mod tests {
         }
         assert_eq!(Kind::parse("NOW"), Some(Kind::Now));
         assert_eq!(Kind::parse("number"), None);
+    }
+
+    #[test]
+    fn numbers_of_any_spelling_are_json_with_their_digits() {
+        for (text, json) in [
+            ("1.50", "1.50"),
+            ("-7", "-7"),
+            ("+1", "1"),
+            (".5", "0.5"),
+            ("-.5e3", "-0.5e3"),
+            ("1.", "1"),
+            ("007", "7"),
+            ("-0", "-0"),
+            ("00.0", "0.0"),
+        ] {
+            assert!(Kind::Number.accepts(text), "{text}");
+            assert_eq!(JsonNumber::of(text).to_raw().get(), json, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_number_of_a_row_is_one_of_json(text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?([eE][+-]?[0-9]{1,2})?") {
+            if Kind::Number.accepts(&text) {
+                let json = JsonNumber::of(&text).to_raw();
+                proptest::prop_assert!(serde_json::from_str::<f64>(json.get()).is_ok(), "{}", json);
+            }
+        }
     }
 }

@@ -13,11 +13,14 @@ pub mod hosted;
 pub mod multipart;
 pub(crate) mod negotiation;
 pub mod paging;
+mod part_heads;
 pub mod path;
 pub mod query;
+pub mod range;
 pub mod reply;
 pub mod spool;
 
+use std::borrow::Cow;
 use std::future::pending;
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -147,13 +150,11 @@ impl RequestHead {
     pub fn accepted_by_name(&self, name: &str) -> Result<Option<String>> {
         let media_type = self.accepted(name)?;
         let vendor = naming().media_type(name);
-        let mut headers = self.request.headers().get_all(header::ACCEPT);
-        let names = |value: &header::HeaderValue| {
-            let text = String::from_utf8_lossy(value.as_bytes());
+        let names = |text: Cow<'_, str>| {
             let mut ranges = text.split(',').filter_map(MediaRange::parse);
             ranges.any(|range| range.is(&vendor) || range.is("application/json"))
         };
-        Ok(headers.any(names).then_some(media_type))
+        Ok(negotiation::accept_of(&self.request).any(names).then_some(media_type))
     }
 
     /// Returns whether the client prefers this media type to the JSON type of this name (G-09, Q-03): of the available
@@ -161,8 +162,7 @@ impl RequestHead {
     pub fn prefers(&self, media_type: &str, name: &str) -> bool {
         let vendor = naming().media_type(name);
         let json = [&*vendor, "application/json", "application/*", "*/*"];
-        let headers = self.request.headers().get_all(header::ACCEPT);
-        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let text: Vec<_> = negotiation::accept_of(&self.request).collect();
         let is_known =
             |range: &MediaRange<'_>| range.is(media_type) || json.iter().any(|known| range.is(known));
         let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
@@ -174,8 +174,7 @@ impl RequestHead {
     /// # Errors
     /// `NotAcceptable` when the client accepts no JSON.
     pub fn accepted_json(&self) -> Result<&'static str> {
-        let headers = self.request.headers().get_all(header::ACCEPT);
-        let text: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        let text: Vec<_> = negotiation::accept_of(&self.request).collect();
         let mut ranges = text.iter().flat_map(|value| value.split(',')).filter_map(MediaRange::parse);
         let json = ["application/json", "application/*", "*/*"];
         if text.is_empty() || ranges.any(|range| json.iter().any(|known| range.is(known))) {

@@ -8,7 +8,8 @@ use actix_web::HttpRequest;
 use actix_web::error::PayloadError;
 use actix_web::http::header;
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::future::ready;
+use futures_util::{Stream, StreamExt, stream};
 use platform_model::error::Error;
 
 use crate::http::RequestHead;
@@ -16,6 +17,7 @@ use crate::http::body::{UnreadBody, is_too_slow};
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::held_bytes::Share;
+use crate::http::part_heads::HeadDecoder;
 use crate::stop::Stop;
 
 /// The maximum number of parts of one form; the rules name three.
@@ -79,7 +81,8 @@ impl Form {
             }
             Ok(chunk)
         });
-        Ok(Self { parts: Multipart::new(head.headers(), bounded), bounds, count: 0 })
+        let decoded = with_decoded_heads(bounded, head.content_type().unwrap_or_default());
+        Ok(Self { parts: Multipart::new(head.headers(), decoded), bounds, count: 0 })
     }
 
     /// Returns the next part and discards the unread rest of the previous one. Returns `None` after the last part.
@@ -96,6 +99,25 @@ impl Form {
         }
         Ok(Some(Part { field, bounds: self.bounds.clone() }))
     }
+}
+
+/// Returns the bytes of a form whose heads of parts are UTF-8 (N-12a).
+fn with_decoded_heads<S>(
+    payload: S,
+    content_type: &str,
+) -> impl Stream<Item = Result<Bytes, PayloadError>> + use<S>
+where
+    S: Stream<Item = Result<Bytes, PayloadError>>,
+{
+    let mut decoder = HeadDecoder::of(content_type);
+    payload.map(Some).chain(stream::once(ready(None))).map(move |chunk| {
+        let bytes = chunk.transpose()?;
+        Ok(match (&mut decoder, bytes) {
+            (Some(decoder), Some(bytes)) => decoder.push(&bytes),
+            (Some(decoder), None) => decoder.finish(),
+            (None, bytes) => bytes.unwrap_or_default(),
+        })
+    })
 }
 
 impl Part {

@@ -1,6 +1,7 @@
 //! Content negotiation for both HTTP servers: the media types of bodies and responses, and the processing mode (C-08,
 //! C-09, M-01).
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{self, HeaderName};
@@ -26,9 +27,16 @@ pub(crate) fn processing_mode(head: &impl Head) -> Result<ProcessingMode> {
     }
 }
 
-/// Returns whether the client sent `Accept`. Without it, the response to a POST or PUT has no body (C-08).
+/// Returns whether the client sent `Accept`. Without it, the response to a POST or PUT has no body (C-08). An empty one
+/// counts as absent (G-03a).
 pub(crate) fn has_accept(head: &impl Head) -> bool {
-    head.has(&header::ACCEPT)
+    accept_of(head).next().is_some()
+}
+
+/// Returns the values of `Accept` that are not empty.
+pub(super) fn accept_of(head: &impl Head) -> impl Iterator<Item = Cow<'_, str>> {
+    let is_given = |value: &&[u8]| !value.trim_ascii().is_empty();
+    head.values(&header::ACCEPT).filter(is_given).map(String::from_utf8_lossy)
 }
 
 /// Returns the content type of the response: `{mt}<name>+json`, or plain JSON when the client accepts only that (C-08).
@@ -38,7 +46,7 @@ pub(crate) fn has_accept(head: &impl Head) -> bool {
 pub(crate) fn accepted(head: &impl Head, name: &str) -> Result<String> {
     let vendor = naming().media_type(name);
     let versioned = || format!("{vendor};ver=0.9;charset=UTF-8");
-    let text: Vec<_> = head.values(&header::ACCEPT).map(String::from_utf8_lossy).collect();
+    let text: Vec<_> = accept_of(head).collect();
     if text.is_empty() {
         return Ok(versioned());
     }

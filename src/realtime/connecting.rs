@@ -7,7 +7,7 @@ use actix::Addr;
 use platform_actors::session::{
     ClientId, Connect, FirstConnect, PollHere, ResponseContent, SessionActor, SessionHere,
 };
-use platform_model::bayeux::{Batch, RequestMessage};
+use platform_model::bayeux::{Batch, CONNECTION_TYPES, RequestMessage};
 use tokio::sync::oneshot;
 
 use super::{CONNECT, Held, Realtime, Transport};
@@ -123,5 +123,14 @@ impl Connecting<'_> {
     pub(super) fn default_hold(&self) -> Duration {
         let longest = self.realtime.platform.limits().connect_timeout;
         self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))
+    }
+}
+
+/// Returns the connection types that the client and this server have in common. Clients of the field leave the member
+/// out, and then take what there is (M-05a).
+pub(super) fn common_types(message: &RequestMessage<'_>) -> Vec<&'static str> {
+    match message.connection_types() {
+        Some(offered) => CONNECTION_TYPES.into_iter().filter(|t| offered.iter().any(|o| o == t)).collect(),
+        None => CONNECTION_TYPES.to_vec(),
     }
 }

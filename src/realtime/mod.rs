@@ -24,7 +24,7 @@ use platform_actors::session::{
 use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::bayeux::reply::Acknowledgement;
-use platform_model::bayeux::{Advice, Batch, CONNECTION_TYPES, Reply, RequestMessage, error};
+use platform_model::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_model::error::Error;
 use platform_model::naming::naming;
 
@@ -165,10 +165,8 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
             return Ok(());
         };
-        let offered = message.connection_types();
-        let common: Vec<&'static str> =
-            CONNECTION_TYPES.into_iter().filter(|t| offered.iter().any(|o| o == t)).collect();
-        if common.is_empty() && !offered.is_empty() {
+        let common = connecting::common_types(message);
+        if common.is_empty() {
             replies.refuse(message, Some(channel), error::NO_CONNECTION_TYPE, Some(Advice::NONE));
             return Ok(());
         }
@@ -204,7 +202,7 @@ impl Exchange<'_> {
             channel: Some(channel),
             version: Some("1.0"),
             minimum_version: Some("1.0"),
-            supported_connection_types: Some(if common.is_empty() { &CONNECTION_TYPES } else { &common }),
+            supported_connection_types: Some(&common),
             client_id: Some(&client.to_string()),
             successful: true,
             advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.default_hold())),

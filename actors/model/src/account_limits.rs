@@ -97,7 +97,7 @@ impl AbsoluteLimits {
 
 /// The rate limits of an address (L-01).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with uri, regex and limit")]
 pub struct RateLimits {
     uri: String,
     regex: String,
@@ -106,7 +106,7 @@ pub struct RateLimits {
 
 /// One rate limit of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with value, verb and unit")]
 struct RateLimit {
     value: u64,
     verb: String,

@@ -28,6 +28,11 @@ pub struct Body {
     members: Fragments,
 }
 
+/// Returns a text without its byte order mark, which editors and shells of Windows write before JSON (G-03a).
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+}
+
 impl Body {
     /// Parses a request body that must be one JSON object.
     ///
@@ -35,6 +40,7 @@ impl Body {
     /// `Malformed` gives the position where the text is not a JSON object; `Invalid` names depth, NUL or a number out
     /// of range; an empty body is `Invalid` (E-01: Representation must not be null).
     pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let bytes = without_mark(bytes);
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(Error::Invalid("Representation must not be null".into()));
         }

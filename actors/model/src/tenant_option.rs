@@ -71,6 +71,9 @@ impl OptionName {
                 &self.key,
                 "an alarm type that does not start with credentials.",
             )),
+            (TOKEN_PUBLIC_KEY, true) => {
+                Err(Error::invalid_value("key", &self.key, "a name that does not start with credentials."))
+            }
             (ALARM_TYPE_MAPPING, false) => AlarmMapping::parse(&self.key, value).map(drop),
             _ => Ok(()),
         }

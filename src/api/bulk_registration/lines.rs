@@ -19,14 +19,40 @@ const SENTINEL: &[u8] = b"\nE\n";
 /// A reader of the records of a file, one after the other.
 pub(super) struct RecordReader<R> {
     reader: Reader<RecordBuffer<R>>,
-    record: ByteRecord,
+    separator: u8,
+    record: FileRecord,
     taken: u64,
+}
+
+/// A record of a file.
+#[derive(Default)]
+pub(super) struct FileRecord {
+    fields: ByteRecord,
+    /// Whether each cell is in quotes.
+    quoted: Vec<bool>,
+}
+
+impl FileRecord {
+    /// Returns the cells. Blanks around a cell that is not in quotes are dropped (N-12a).
+    pub(super) fn cells(&self) -> impl Iterator<Item = &[u8]> {
+        let quoted = self.quoted.iter().copied().chain(std::iter::repeat(false));
+        self.fields.iter().zip(quoted).map(|(cell, quoted)| if quoted { cell } else { cell.trim_ascii() })
+    }
+
+    /// Returns the bytes of all cells.
+    pub(super) fn length(&self) -> usize {
+        self.fields.as_slice().len()
+    }
+
+    fn is_blank(&self) -> bool {
+        self.fields.len() == 1 && self.fields[0].trim_ascii().is_empty()
+    }
 }
 
 /// The next item of a file.
 pub(super) enum NextRecord<'a> {
     /// A record, with the line it begins in.
-    Record(u64, &'a ByteRecord),
+    Record(u64, &'a FileRecord),
     /// A record that is too long or has an unclosed quote begins in this line. The rest of the file cannot be
     /// read.
     Unreadable(u64),
@@ -40,7 +66,7 @@ impl<R: Read> RecordReader<R> {
             RecordBuffer { file, bytes: VecDeque::new(), line: 1, after_cr: false, taken: 0, end: None };
         let reader =
             ReaderBuilder::new().has_headers(false).flexible(true).delimiter(separator).from_reader(buffer);
-        Self { reader, record: ByteRecord::new(), taken: 0 }
+        Self { reader, separator, record: FileRecord::default(), taken: 0 }
     }
 
     /// Returns the next record and skips blank lines.
@@ -49,7 +75,7 @@ impl<R: Read> RecordReader<R> {
     /// The file cannot be read.
     pub(super) fn next(&mut self) -> io::Result<NextRecord<'_>> {
         loop {
-            match self.reader.read_byte_record(&mut self.record) {
+            match self.reader.read_byte_record(&mut self.record.fields) {
                 Ok(true) => {}
                 Ok(false) => return Ok(NextRecord::End),
                 Err(_) if self.reader.get_ref().is_full() => return Ok(self.unreadable()),
@@ -60,11 +86,12 @@ impl<R: Read> RecordReader<R> {
             if buffer.has_swallowed_the_end(end - self.taken) {
                 return Ok(self.unreadable());
             }
+            buffer.find_quotes(end - self.taken, self.separator, &mut self.record.quoted);
             let begin = buffer.pass(end - self.taken);
             self.taken = end;
             match begin {
                 RecordStart::Sentinel => return Ok(NextRecord::End),
-                RecordStart::Line(_) if is_blank(&self.record) => {}
+                RecordStart::Line(_) if self.record.is_blank() => {}
                 RecordStart::Line(line) => return Ok(NextRecord::Record(line, &self.record)),
             }
         }
@@ -77,10 +104,6 @@ impl<R: Read> RecordReader<R> {
             RecordStart::Sentinel => NextRecord::End,
         }
     }
-}
-
-fn is_blank(record: &ByteRecord) -> bool {
-    record.len() == 1 && record[0].trim_ascii().is_empty()
 }
 
 /// The place where a record begins.
@@ -118,6 +141,25 @@ impl<R> RecordBuffer<R> {
     /// the end of the last line.
     fn has_swallowed_the_end(&self, count: u64) -> bool {
         self.end.is_some_and(|end| self.taken + self.blank() < end && self.taken + count > end + 1)
+    }
+
+    /// Finds which cells of a record of this many bytes are in quotes, which the CSV library does not tell. A quote
+    /// begins only at the begin of a cell, and two of them inside are one character.
+    fn find_quotes(&self, count: u64, separator: u8, quoted: &mut Vec<bool>) {
+        quoted.clear();
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let bytes = self.bytes.iter().take(count).skip(usize::try_from(self.blank()).unwrap_or_default());
+        let (mut begins, mut inside) = (true, false);
+        for byte in bytes {
+            if begins {
+                inside = *byte == b'"';
+                quoted.push(inside);
+                begins = *byte == separator;
+            } else {
+                inside ^= *byte == b'"' && quoted.last() == Some(&true);
+                begins = *byte == separator && !inside;
+            }
+        }
     }
 
     /// Drops the bytes of a record, including the line ends before it.
@@ -176,7 +218,7 @@ mod tests {
                     return records;
                 }
                 NextRecord::Record(line, record) => {
-                    let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+                    let cells = record.cells().map(|cell| String::from_utf8_lossy(cell).into_owned());
                     records.push((line, cells.collect()));
                 }
             }
@@ -201,6 +243,15 @@ mod tests {
         }
         assert_eq!(lines("\n\n\na"), expected(&[(4, "a")]));
         assert_eq!(lines("a\r\n\n\rb"), expected(&[(1, "a"), (4, "b")]));
+    }
+
+    #[test]
+    fn blanks_are_dropped_around_cells_without_quotes() {
+        let text = " a ; \"b\" ;\" c \";\" d;\"\" ;e\n\"; \tf\r\n\n;\"g \";;h \n; \";\" i \"";
+        let records = [(1, "a|\"b\"| c | d;\" ;e\n|f"), (4, "|g ||h"), (5, "|\"| i ")];
+        assert_eq!(lines(text), expected(&records));
+        // Text after the closing quote belongs to the cell.
+        assert_eq!(lines("\"a \" ;b \n"), expected(&[(1, "a  |b")]));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::io::{self, Cursor, Read};
 
 use actix_web::web::block;
-use platform_model::bulk_registration::{Header, Row, RowIdentity, separator};
+use platform_model::bulk_registration::{Header, Row, RowIdentity, named_separator, separator};
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use tempfile::SpooledTempFile;
@@ -52,14 +52,19 @@ impl RowReader {
         if begin.starts_with(BYTE_ORDER_MARK) {
             begin.drain(..BYTE_ORDER_MARK.len());
         }
-        let separator = separator(&begin);
+        let named = named_separator(&begin);
+        let separator = named.unwrap_or_else(|| separator(&begin));
         let mut lines = RecordReader::new(Cursor::new(begin).chain(file), separator);
+        if named.is_some() {
+            // The line that names the separator (N-12a) is a record of its own.
+            lines.next().map_err(Error::unavailable)?;
+        }
         let header = match lines.next().map_err(Error::unavailable)? {
-            NextRecord::Record(_, record) => {
-                let names: Vec<_> = record.iter().map(|name| encoding.decode(name)).collect();
-                Header::parse(&names, uploader)?
+            NextRecord::Record(line, record) => {
+                let names: Vec<_> = record.cells().map(|name| encoding.decode(name)).collect();
+                Header::parse(&names, line, uploader)?
             }
-            NextRecord::End => Header::parse(&[""; 0], uploader)?,
+            NextRecord::End => Header::parse(&[""; 0], 1, uploader)?,
             NextRecord::Unreadable(line) => return Err(unreadable(line)),
         };
         Ok(Self { header, encoding, lines })
@@ -79,8 +84,8 @@ impl RowReader {
         while rows.len() < BATCH_ROWS && bytes < BATCH_BYTES {
             match self.lines.next()? {
                 NextRecord::Record(line, record) => {
-                    bytes += record.as_slice().len();
-                    let cells: Vec<_> = record.iter().map(|cell| self.encoding.decode(cell)).collect();
+                    bytes += record.length();
+                    let cells: Vec<_> = record.cells().map(|cell| self.encoding.decode(cell)).collect();
                     rows.push(self.header.row(line, &cells));
                 }
                 NextRecord::Unreadable(line) => {

@@ -1,11 +1,11 @@
-//! Placeholders: a text is split once, at registration, and filled in for each row (S-23, S-24).
+//! Placeholders: a text is split once, at registration, and filled in for each row (S-23 to S-24a).
 
 use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use platform_model::timestamp::Timestamp;
 
-use crate::csv::kind::Kind;
+use crate::csv::kind::{JsonNumber, Kind};
 
 /// The characters that are percent-encoded in a value of a URI, in addition to those that are not ASCII
 /// (S-24).
@@ -27,6 +27,8 @@ enum TemplatePart {
         kind: Kind,
         /// Whether the value is a whole segment of the path.
         segment: bool,
+        /// Whether the value is inside a JSON string.
+        quoted: bool,
     },
 }
 
@@ -45,12 +47,13 @@ pub(super) fn occurrences(text: &str, placeholder: &str) -> usize {
 impl TemplateText {
     /// Splits a text at its placeholders from left to right; each takes the next type.
     pub(super) fn cut(text: &str, placeholder: &str, kinds: &mut impl Iterator<Item = Kind>) -> Self {
-        let mut parts = Vec::new();
+        let (mut parts, mut quoted) = (Vec::new(), false);
         let constants = if placeholder.is_empty() { vec![text] } else { text.split(placeholder).collect() };
         for (at, constant) in constants.into_iter().enumerate() {
             if at > 0 {
-                parts.extend(kinds.next().map(|kind| TemplatePart::Value { kind, segment: false }));
+                parts.extend(kinds.next().map(|kind| TemplatePart::Value { kind, segment: false, quoted }));
             }
+            quoted ^= changes_quotes(constant);
             if !constant.is_empty() {
                 parts.push(TemplatePart::Constant(constant.to_owned()));
             }
@@ -87,29 +90,50 @@ impl TemplateText {
         }
     }
 
-    /// Returns the text with the values verbatim.
+    /// Returns the body with the values verbatim. A number outside of JSON strings is written as the JSON number that
+    /// it means (S-24a), because rows may spell it `+1`, `007`, `.5` or `5.`.
     pub(super) fn fill(&self, filling: &mut Filling<'_>) -> String {
-        self.fill_with(filling, |value, _, text| text.push_str(value))
+        self.fill_with(filling, |value, part, text| match part {
+            TemplatePart::Value { kind, quoted: false, .. } if kind.is_numeric() => {
+                JsonNumber::of(value).push_to(text);
+            }
+            _ => text.push_str(value),
+        })
     }
 
     /// Returns the text with percent-encoded values.
     pub(super) fn fill_uri(&self, filling: &mut Filling<'_>) -> String {
-        self.fill_with(filling, |value, segment, text| {
-            let set = if segment && value.contains("..") { IN_SEGMENT } else { IN_URI };
+        self.fill_with(filling, |value, part, text| {
+            let is_segment = matches!(part, TemplatePart::Value { segment: true, .. });
+            let set = if is_segment && value.contains("..") { IN_SEGMENT } else { IN_URI };
             text.extend(utf8_percent_encode(value, set));
         })
     }
 
-    fn fill_with(&self, filling: &mut Filling<'_>, insert: impl Fn(&str, bool, &mut String)) -> String {
+    fn fill_with(
+        &self,
+        filling: &mut Filling<'_>,
+        insert: impl Fn(&str, &TemplatePart, &mut String),
+    ) -> String {
         let mut text = String::new();
         for part in &self.parts {
             match part {
                 TemplatePart::Constant(constant) => text.push_str(constant),
-                TemplatePart::Value { kind, segment } => insert(filling.next(*kind), *segment, &mut text),
+                TemplatePart::Value { kind, .. } => insert(filling.next(*kind), part, &mut text),
             }
         }
         text
     }
+}
+
+/// Returns whether a part of a JSON text has an odd number of quotes that begin or end a string.
+fn changes_quotes(text: &str) -> bool {
+    let (mut odd, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        odd ^= byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+    }
+    odd
 }
 
 impl<'r> Filling<'r> {

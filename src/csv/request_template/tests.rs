@@ -196,3 +196,22 @@ fn only_a_constant_path_of_measurements_or_events_only_creates() {
         assert_eq!(template.only_creates(), expected, "{method} {uri}");
     }
 }
+
+#[test]
+fn numbers_of_any_spelling_become_json_numbers_outside_of_texts() {
+    let numbers = template("/x", "NUMBER INTEGER UNSIGNED", r#"{"n":%%,"i":[%%],"u": %% }"#);
+    for (arguments, body) in [
+        (["+25.3", "-05", "007"], r#"{"n":25.3,"i":[-5],"u": 7 }"#),
+        ([".5", "0", "000"], r#"{"n":0.5,"i":[0],"u": 0 }"#),
+        (["5.", "-7", "030"], r#"{"n":5,"i":[-7],"u": 30 }"#),
+        (["-1.50e+07", "12345678901234567890", "1"], r#"{"n":-1.50e+07,"i":[12345678901234567890],"u": 1 }"#),
+    ] {
+        let call = call(&numbers, &arguments).expect(body);
+        assert_eq!(call.body, body);
+        assert!(serde_json::from_slice::<serde_json::Value>(&call.body).is_ok(), "{body}");
+    }
+    // A serial number in a text keeps its zeros, and so does an id in a path.
+    let texts = template("/x/%%", "UNSIGNED INTEGER STRING NUMBER", r#"{"a\\":"%%","b\"":"%% %%"}"#);
+    let call = call(&texts, &["007", "-05", "\\\"", "+1."]).expect("a call");
+    assert_eq!((&*call.uri, &call.body[..]), ("/x/007", &br#"{"a\\":"-05","b\"":"\" +1."}"#[..]));
+}

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use platform_model::timestamp::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::csv::kind::Kind;
+use crate::csv::kind::{JsonNumber, Kind};
 use crate::csv::refusal::Refusal;
 
 /// The values after the message id, counted from 0.
@@ -105,58 +105,9 @@ impl<'r> Arguments<'r> {
     }
 }
 
-/// A number in JSON spelling: `+1`, `.5`, `1.` and `007` are numbers in a row but not in JSON. All other
-/// digits are preserved.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct JsonNumber<'r>([&'r str; 5]);
-
-impl<'r> JsonNumber<'r> {
-    /// Parses a text that [`Kind::Number`] accepts.
-    fn of(text: &'r str) -> Self {
-        let (sign, digits) = match text.strip_prefix('-') {
-            Some(digits) => ("-", digits),
-            None => ("", text.strip_prefix('+').unwrap_or(text)),
-        };
-        let end = digits.find(['e', 'E']).unwrap_or(digits.len());
-        let (number, exponent) = digits.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let whole = whole.trim_start_matches('0');
-        let whole = if whole.is_empty() { "0" } else { whole };
-        let point = if fraction.is_empty() { "" } else { "." };
-        Self([sign, whole, point, fraction, exponent])
-    }
-
-    /// Appends the number to a body.
-    pub(crate) fn write(self, json: &mut Vec<u8>) {
-        self.0.into_iter().for_each(|part| json.extend_from_slice(part.as_bytes()));
-    }
-
-    fn to_raw(self) -> Box<RawValue> {
-        RawValue::from_string(self.0.concat()).expect("what is left of a number is one")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_any_spelling_are_json_with_their_digits() {
-        for (text, json) in [
-            ("1.50", "1.50"),
-            ("-7", "-7"),
-            ("+1", "1"),
-            (".5", "0.5"),
-            ("-.5e3", "-0.5e3"),
-            ("1.", "1"),
-            ("007", "7"),
-            ("-0", "-0"),
-            ("00.0", "0.0"),
-        ] {
-            assert!(Kind::Number.accepts(text), "{text}");
-            assert_eq!(JsonNumber::of(text).to_raw().get(), json, "{text}");
-        }
-    }
 
     #[test]
     fn dates_have_a_zone() {
@@ -180,15 +131,5 @@ mod tests {
         assert_eq!(arguments.from(1), ["", "c"]);
         assert_eq!(arguments.none(), Err(Refusal::NoArguments));
         assert_eq!(Arguments(&values[3..]).none(), Ok(()));
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn every_number_of_a_row_is_one_of_json(text in "[+-]?[0-9]{0,4}(\\.[0-9]{0,4})?([eE][+-]?[0-9]{1,2})?") {
-            if Kind::Number.accepts(&text) {
-                let json = JsonNumber::of(&text).to_raw();
-                proptest::prop_assert!(serde_json::from_str::<f64>(json.get()).is_ok(), "{}", json);
-            }
-        }
     }
 }

@@ -8,8 +8,8 @@ use platform_model::id::ManagedObjectId;
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
 
-use super::arguments::JsonNumber;
 use super::{Arguments, Row};
+use crate::csv::kind::JsonNumber;
 use crate::csv::refusal::Refusal;
 
 /// The members of a measurement that are not fragments, and the one that would make it a collection (C-08).

@@ -93,7 +93,7 @@ impl fmt::Display for ApiError {
                 write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
             }
             Self::Platform(Error::Duplicate { noun: Noun::Application, key }) => {
-                write!(f, "an application with {key} exists already")
+                write!(f, "an application with {key} already exists")
             }
             Self::Platform(Error::Unavailable(_)) => {
                 f.write_str("Service is temporarily unavailable, try again")

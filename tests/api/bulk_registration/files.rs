@@ -182,3 +182,63 @@ async fn file_that_is_too_large_is_413() {
     assert_eq!(server.database().count("managed_objects").await, 100);
     assert_eq!(upload(&admin, "x".repeat(1 << 20)).await.status, 413);
 }
+
+#[tokio::test]
+async fn files_of_spreadsheets_are_read() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+
+    // The first line names the separator, the last columns are empty, and blanks stand around the values.
+    let file = format!(
+        "\u{feff}sep=|\r\nID|CREDENTIALS|TYPE|NAME|acme_Note| |\r\n\
+         s1 | {SECRET} |  pump | Pump, one; first |\" kept \"||\r\n s2|\"{SECRET}\"|pump|Pump 2|| | \r\n\
+         s3|{SECRET}|pump|Pump 3|||surplus\r\n"
+    );
+    let result = register(&admin, file).await;
+
+    assert_eq!(counts(&result), [3, 2, 1, 2]);
+    let reason =
+        "Line 5: Invalid value of 'row': a value in column 7; allowed: nothing in a column without a name";
+    assert_eq!(failures(&result), [(String::new(), reason.to_owned())]);
+    let object = object_of(&admin, "plat_Serial", "s1").await;
+    assert_eq!((&object["type"], &object["name"]), (&"pump".into(), &"Pump, one; first".into()));
+    assert_eq!(object["acme_Note"], " kept ");
+    for user in ["device_s1", "device_s2"] {
+        assert!(super::comes_in(&server.caller(user, SECRET)).await, "{user}");
+    }
+}
+
+#[tokio::test]
+async fn name_of_the_file_may_be_latin_1() {
+    let server = TestServer::shared().await;
+    let form = form(format!("ID;CREDENTIALS\nl1;{SECRET}\n"));
+    let at = form.windows(7).position(|bytes| bytes == b"devices").expect("the name of the file");
+    let named = [&form[..at], b"ger\xe4te", &form[at + 7..]].concat();
+
+    let request = server.admin().request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE);
+    let answer = request.accepting_json().body(named).send().await.expect(201);
+
+    assert_eq!(answer.json(), all_created(1));
+}
+
+#[tokio::test]
+async fn column_that_is_wrong_is_named_with_its_number_and_line() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+
+    for (file, text) in [
+        (
+            "sep=;\nID;;NAME\n",
+            "Invalid value of 'column': no name (column 2 in line 2); allowed: names of 1 to",
+        ),
+        (
+            "\n\nID;CREDENTIALS;$x\n",
+            "Invalid value of 'column': $x (column 3 in line 3); allowed: names of 1 to",
+        ),
+        (
+            "ID;CREDENTIALS;id\n",
+            "Invalid value of 'column': id (column 3 in line 1); allowed: each column once",
+        ),
+    ] {
+        let answer = upload(&admin, file).await.expect(422);
+        assert!(answer.message().starts_with(text), "{}", answer.text);
+    }
+}

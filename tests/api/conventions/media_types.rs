@@ -163,3 +163,42 @@ async fn unknown_headers_and_query_members_are_ignored() {
         server.admin().request("GET", "/alarm/alarms?colour=red&dateFrm=x").header("X-Colour", "red");
     request.send().await.expect(200);
 }
+
+#[tokio::test]
+async fn empty_accept_counts_as_absent() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let with_empty = async |method: &str, path: &str, body: &str| {
+        let request =
+            admin.request(method, path).header("Accept", " ").header("Content-Type", "application/json");
+        request.body(body).send().await
+    };
+
+    let found = with_empty("GET", &format!("/inventory/managedObjects/{device}"), "").await.expect(200);
+    let created = with_empty("POST", "/inventory/managedObjects", "{}").await.expect(201);
+    let plain = with_empty("GET", "/openapi.json", "").await;
+
+    assert_eq!((found.json()["id"].clone(), &*created.text), (json!(device), ""));
+    assert_eq!(plain.status, 200);
+}
+
+#[tokio::test]
+async fn byte_order_mark_before_json_is_skipped() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let post = async |path: &str, body: String| {
+        let request = admin.request("POST", path).accepting_json().header("Content-Type", "application/json");
+        request.body(format!("\u{feff}{body}")).send().await
+    };
+
+    let object = post("/inventory/managedObjects", r#"{"name":"motor"}"#.into()).await.expect(201);
+    post("/alarm/alarms", alarm_of(&device, "hot").to_string()).await.expect(201);
+    let handshake = r#"[{"channel":"/meta/handshake","version":"1.0"}]"#;
+    let replies = post("/notification/realtime", handshake.into()).await.expect(200);
+    let empty = post("/inventory/managedObjects", String::new()).await.expect(422);
+
+    assert_eq!(
+        (object.json()["name"].clone(), replies.json()[0]["successful"].clone()),
+        (json!("motor"), json!(true))
+    );
+    assert_eq!(empty.message(), "Representation must not be null");
+    post("/inventory/managedObjects", "\u{feff}{}".into()).await.expect(400);
+}

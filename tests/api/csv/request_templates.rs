@@ -78,11 +78,11 @@ async fn values_are_inserted_as_they_are_and_never_searched_for_placeholders() {
     for value in ["\"a\"\"b\"", "\"a\nb\"", "a\\"] {
         assert_eq!(send_to(&admin, "pumps", &format!("100,{value},1,2")).await, "50,1,400\n", "{value}");
     }
-    assert_eq!(
-        send_to(&admin, "pumps", "100,a,.5,2").await,
-        "50,1,400\n",
-        "a number of a row, but none of JSON"
-    );
+    // A number of a row becomes a number of JSON (S-24a).
+    for (given, shown) in [(".5", "0.5"), ("+25.3", "25.3"), ("007", "7"), ("5.", "5")] {
+        let answer = send_to(&admin, "pumps", &format!("100,a,{given},2")).await;
+        assert!(answer.starts_with(&format!("200,1,a,{shown},2\n")), "{given}: {answer}");
+    }
     assert_eq!(send_to(&admin, "pumps", "100,a,1,x").await, "50,1,400\n");
 }
 

@@ -38,6 +38,22 @@ async fn credentials_are_returned_also_without_accept() {
 }
 
 #[tokio::test]
+async fn credentials_are_returned_as_json_whatever_the_device_accepts() {
+    let server = TestServer::start().await;
+    register(&server, "sn-1").await;
+    accept(&server, "sn-1").await;
+
+    for accept in ["text/plain", "", "application/vnd.other.deviceCredentials+json;ver=0.9"] {
+        let request = bootstrap(&server).request("POST", CREDENTIALS).header("Accept", accept);
+        let request = request.header("Content-Type", "application/json");
+        let answer = request.body(r#"{"id":"sn-1"}"#).send().await.expect(201);
+
+        assert!(answer.header("Content-Type").unwrap().contains("json"), "{accept}");
+        assert_eq!(answer.json()["username"], "device_sn-1", "{accept}");
+    }
+}
+
+#[tokio::test]
 async fn device_becomes_a_user_of_the_group_devices() {
     let server = TestServer::start().await;
     let password = admit(&server, "sn-1").await;

@@ -112,6 +112,12 @@ async fn pair_is_unique_in_the_tenant_and_a_type_is_not_in_an_object() {
 
     for answer in [again, elsewhere] {
         assert_eq!((answer.status, answer.error().as_str()), (409, "identity/Duplicate"), "{}", answer.text);
+        // Firmware of the field searches for these words.
+        let message = answer.message();
+        assert!(
+            message.starts_with("an external id with key ") && message.ends_with("already exists"),
+            "{message}"
+        );
     }
     name(&admin, &device, "plat_Serial", "4712").await;
     name(&admin, &other, "plat_Other", "4711").await;

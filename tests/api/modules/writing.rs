@@ -142,7 +142,7 @@ async fn name_of_a_module_is_given_once() {
             "{}",
             answer.text
         );
-        assert_eq!(answer.message(), "a module with key 'first' exists already");
+        assert_eq!(answer.message(), "a module with key 'first' already exists");
     }
     assert_eq!((admin.read(&path_of(&first)).await, admin.read(&path_of(&second)).await), (first, second));
 }

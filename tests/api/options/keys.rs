@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{OPTIONS, option_of};
+use crate::harness::issuer::{OTHER, RSA_512, RSA_1024, RSA_2048};
 use crate::harness::{Caller, Response, TestServer};
 
 const CATEGORY: &str = "/tenant/options/token.publicKey";
@@ -10,9 +11,9 @@ const CATEGORY: &str = "/tenant/options/token.publicKey";
 /// Tries every way to write a key.
 async fn write(caller: &Caller) -> [Response; 4] {
     [
-        caller.post(OPTIONS, &option_of("token.publicKey", "tm", "a")).await,
-        caller.put(&format!("{CATEGORY}/tm"), &json!({"value": "b"})).await,
-        caller.put(CATEGORY, &json!({"tm": "c", "other": "d"})).await,
+        caller.post(OPTIONS, &option_of("token.publicKey", "tm", RSA_512.public)).await,
+        caller.put(&format!("{CATEGORY}/tm"), &json!({"value": RSA_1024.public})).await,
+        caller.put(CATEGORY, &json!({"tm": RSA_2048.public, "other": OTHER.public})).await,
         caller.delete(&format!("{CATEGORY}/tm")).await,
     ]
 }
@@ -55,8 +56,7 @@ async fn changes_of_keys_are_audited_and_those_of_other_options_are_not() {
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
     write(&admin).await;
-    admin.put(&format!("{CATEGORY}/other"), &json!({"value": "d"})).await;
-    admin.put(&format!("{CATEGORY}/credentials.x"), &json!({"value": "hidden"})).await;
+    admin.put(&format!("{CATEGORY}/other"), &json!({"value": OTHER.public})).await;
 
     let change = |key: &str, previous: Value, new: Value, how: &str| {
         json!({"attribute": key, "type": "String",
@@ -68,18 +68,52 @@ async fn changes_of_keys_are_audited_and_those_of_other_options_are_not() {
     };
     let none = Value::Null;
     let expected = [
-        record(vec![change("tm", none.clone(), json!("a"), "ADDED")]),
-        record(vec![change("tm", json!("a"), json!("b"), "REPLACED")]),
+        record(vec![change("tm", none.clone(), json!(RSA_512.public), "ADDED")]),
+        record(vec![change("tm", json!(RSA_512.public), json!(RSA_1024.public), "REPLACED")]),
         record(vec![
-            change("tm", json!("b"), json!("c"), "REPLACED"),
-            change("other", none.clone(), json!("d"), "ADDED"),
+            change("tm", json!(RSA_1024.public), json!(RSA_2048.public), "REPLACED"),
+            change("other", none.clone(), json!(OTHER.public), "ADDED"),
         ]),
-        record(vec![change("tm", json!("c"), none.clone(), "REMOVED")]),
-        record(vec![change("credentials.x", none, json!("<<Encrypted>>"), "ADDED")]),
+        record(vec![change("tm", json!(RSA_2048.public), none.clone(), "REMOVED")]),
     ];
     assert_eq!(server.database().audit_records("token.publicKey").await, expected);
-    assert_eq!(server.database().count("audit_records").await, 5);
+    assert_eq!(server.database().count("audit_records").await, 4);
     let page = admin.read("/audit/auditRecords?type=Option&pageSize=1").await;
     let link = page["auditRecords"][0]["source"]["self"].as_str().unwrap();
     assert_eq!(admin.get(link).await.status, 200, "{link}");
+}
+
+#[tokio::test]
+async fn value_that_is_no_public_key_is_422_and_says_what_it_is_instead() {
+    let (server, admin) = TestServer::start().await.with_admin();
+    let key = RSA_2048.public;
+    let labelled = |label: &str| key.replace("PUBLIC KEY", label);
+
+    for (value, what) in [
+        (labelled("CERTIFICATE"), "a certificate"),
+        (labelled("PRIVATE KEY"), "a private key"),
+        (labelled("RSA PRIVATE KEY"), "a private key"),
+        (key.trim().replace('\n', "\\n"), "line ends are a backslash and a letter"),
+        (key.replacen("MII", "MIJ", 1), "damaged"),
+        ("tm".into(), "not a key"),
+        (String::new(), "an empty text"),
+    ] {
+        for answer in [
+            admin.post(OPTIONS, &option_of("token.publicKey", "tm", &value)).await,
+            admin.put(&format!("{CATEGORY}/tm"), &json!({"value": value})).await,
+            admin.put(CATEGORY, &json!({"other": key, "tm": value})).await,
+        ] {
+            assert_eq!(answer.status, 422, "{what}: {}", answer.text);
+            let message = answer.message();
+            assert!(message.starts_with("Invalid value of 'tm': ") && message.contains(what), "{message}");
+            assert!(!message.contains("MII"), "{message}");
+        }
+    }
+    let secret = admin.put(&format!("{CATEGORY}/credentials.x"), &json!({"value": key})).await.expect(422);
+    assert!(secret.message().contains("credentials."), "{}", secret.text);
+    assert_eq!(server.database().count("options").await, 0);
+    // Windows writes other line ends, and a form may lose all of them.
+    for value in [key.replace('\n', "\r\n"), key.replace('\n', "")] {
+        admin.put(&format!("{CATEGORY}/tm"), &json!({"value": value})).await.expect(200);
+    }
 }

@@ -80,10 +80,12 @@ async fn connection_types_are_those_of_both_sides() {
 async fn handshake_without_a_common_connection_type_fails() {
     let server = TestServer::shared().await;
 
-    let reply = server.admin().handshake(json!({"supportedConnectionTypes": ["iframe"]})).await;
+    for offered in [json!(["iframe"]), json!([])] {
+        let reply = server.admin().handshake(json!({"supportedConnectionTypes": offered})).await;
 
-    assert_eq!((&reply["successful"], reply.get("clientId")), (&json!(false), None), "{reply}");
-    assert!(reply["error"].is_string(), "{reply}");
+        assert_eq!((&reply["successful"], reply.get("clientId")), (&json!(false), None), "{reply}");
+        assert!(reply["error"].is_string(), "{reply}");
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ impl<'a> Batch<'a> {
     /// `Malformed` when it is neither an array of objects nor an object.
     pub fn parse(text: &'a [u8]) -> Result<Self> {
         let malformed = |e: serde_json::Error| Error::Malformed(format!("Malformed JSON: {e}"));
+        // Editors and shells of Windows write a byte order mark (G-03a).
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         match text.trim_ascii_start().first() {
             Some(b'{') => Ok(Self(vec![serde_json::from_slice(text).map_err(malformed)?])),
             _ => Ok(Self(serde_json::from_slice(text).map_err(malformed)?)),
@@ -30,7 +32,7 @@ impl<'a> Batch<'a> {
 
 /// A message. Members are kept as text, because the channel determines which ones matter.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "a message, which is a JSON object")]
 pub struct RequestMessage<'a> {
     #[serde(borrow)]
     id: Option<&'a RawValue>,
@@ -82,11 +84,9 @@ impl<'a> RequestMessage<'a> {
         }
     }
 
-    /// Returns the connection types that the client offers; empty if it names none.
-    pub fn connection_types(&self) -> Vec<String> {
-        self.supported_connection_types
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default()
+    /// Returns the connection types that the client offers; `None` if the member is absent (M-05a).
+    pub fn connection_types(&self) -> Option<Vec<String>> {
+        self.supported_connection_types.and_then(|raw| serde_json::from_str(raw.get()).ok())
     }
 
     /// Returns the client's advice; `None` if it sent none.
@@ -160,6 +160,8 @@ mod tests {
 
     #[test]
     fn one_message_and_an_array_of_messages_are_read() {
+        let one = "\u{feff} {\"id\":2}".as_bytes();
+        assert_eq!(Batch::parse(one).expect("one message").0[0].id().map(RawValue::get), Some("2"));
         let one = br#" {"id":1,"channel":"/meta/connect","clientId":"a\u0062c"}"#;
         let batch = Batch::parse(one).expect("one message");
         assert_eq!(batch.0[0].client_id().as_deref(), Some("abc"));
@@ -172,6 +174,16 @@ mod tests {
         for body in [&b""[..], b"1", b"\"x\"", b"null", b"[1]", b"[[]]", b"[{}", b"{}x", b"\xff"] {
             assert!(matches!(Batch::parse(body), Err(Error::Malformed(_))), "{body:?}");
         }
+    }
+
+    #[test]
+    fn error_names_no_type_of_the_implementation() {
+        for body in [&b"1"[..], b"[null]", b"[1]", b"[[]]", b"[[1]]", b"[\"x\"]", b"{\"channel\"}"] {
+            let error = Batch::parse(body).expect_err("no message").to_string();
+            assert!(!error.contains("struct") && !error.contains("RequestMessage"), "{error}");
+        }
+        let error = Batch::parse(b"[null]").expect_err("no message").to_string();
+        assert!(error.contains("expected a message, which is a JSON object"), "{error}");
     }
 
     #[test]

@@ -13,7 +13,10 @@ use crate::tenant::MANAGEMENT;
 /// The meaning of the columns of a file.
 #[derive(Debug)]
 pub struct Header {
+    /// The columns with names; blank ones may follow.
     pub(super) columns: Vec<Column>,
+    /// The number of all columns.
+    width: usize,
     pub(super) form: Form,
     /// The tenant that uploads the file.
     pub(super) uploader: TenantId,
@@ -81,35 +84,52 @@ pub fn separator(text: &[u8]) -> u8 {
     counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(separator, _)| separator)
 }
 
+/// Returns the separator that a first line `sep=;` names, as spreadsheets write it (N-12a); `None` if the file begins
+/// with its header.
+pub fn named_separator(text: &[u8]) -> Option<u8> {
+    let (word, rest) = text.split_at_checked(4)?;
+    let (separator, rest) = rest.split_first()?;
+    let is_usable =
+        matches!(separator, b'\t' | b' ') || separator.is_ascii_punctuation() && *separator != b'"';
+    (word.eq_ignore_ascii_case(b"sep=") && is_usable && matches!(rest, [b'\r' | b'\n', ..]))
+        .then_some(*separator)
+}
+
 impl Header {
     /// Parses the names of the columns, in any case and without surrounding blanks. Only names of custom properties are
-    /// case-sensitive. Only the management tenant names tenants, and its files must do so (N-16).
+    /// case-sensitive. Only the management tenant names tenants, and its files must do so (N-16). Columns without a
+    /// name at the end are ignored; their cells must be empty (N-12a). Errors name the column and the `line` of the
+    /// header.
     ///
     /// # Errors
     /// `Invalid` for a missing mandatory column, a column that occurs twice, and a name that is not valid for a custom
     /// property (I-13): no row of the file can be processed then.
-    pub fn parse(names: &[impl AsRef<str>], uploader: &TenantId) -> Result<Self> {
+    pub fn parse(names: &[impl AsRef<str>], line: u64, uploader: &TenantId) -> Result<Self> {
         if names.len() > MAX_COLUMNS {
             let given = format!("{} columns", names.len());
             return Err(Error::invalid_value("file", given, &format!("at most {MAX_COLUMNS}")));
         }
-        let columns =
-            names.iter().map(|name| Column::parse(name.as_ref().trim())).collect::<Result<Vec<_>>>()?;
+        let names: Vec<&str> = names.iter().map(|name| name.as_ref().trim()).collect();
+        let named = names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
+        let place = |at: usize| ColumnPlace { name: names[at], number: at + 1, line };
+        let columns = (0..named).map(|at| Column::parse(place(at))).collect::<Result<Vec<_>>>()?;
         let mut given = HashSet::new();
-        for (column, name) in columns.iter().zip(names) {
+        for (at, column) in columns.iter().enumerate() {
             if !given.insert(column) {
-                return Err(wrong(name.as_ref().trim(), "each column once"));
+                return Err(place(at).wrong("each column once"));
             }
         }
-        check_properties(&columns)?;
+        if let Some(at) = outside_another(&columns) {
+            return Err(place(at).wrong("a property that is not an object in another column"));
+        }
         let form = form(&given, uploader)?;
         drop(given);
-        Ok(Self { columns, form, uploader: uploader.clone() })
+        Ok(Self { columns, width: names.len(), form, uploader: uploader.clone() })
     }
 
     /// Returns the number of cells of a row.
     pub fn width(&self) -> usize {
-        self.columns.len()
+        self.width
     }
 
     /// Returns the tenant that uploads the file.
@@ -123,7 +143,8 @@ impl Header {
 }
 
 impl Column {
-    fn parse(name: &str) -> Result<Self> {
+    fn parse(place: ColumnPlace<'_>) -> Result<Self> {
+        let name = place.name;
         if let Some((_, column)) = KNOWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
             return Ok(column.clone());
         }
@@ -134,7 +155,7 @@ impl Column {
             return if (1..=MAX_SHORT_TEXT).contains(&type_.len()) && !type_.contains('\0') {
                 Ok(Self::ExternalId(type_.into()))
             } else {
-                Err(wrong(name, "'external-' and a type of 1 to 1024 bytes without NUL"))
+                Err(place.wrong("'external-' and a type of 1 to 1024 bytes without NUL"))
             };
         }
         let parts: Vec<Box<str>> = name.split('.').map(Into::into).collect();
@@ -144,25 +165,40 @@ impl Column {
         if parts.len() > MAX_JSON_DEPTH || !parts.iter().all(|part| fits(part)) {
             let allowed =
                 "names of 1 to 1024 bytes that do not start with '$', at most 100 with dots between them";
-            return Err(wrong(name, allowed));
+            return Err(place.wrong(allowed));
         }
         if is_server_member(&parts[0]) { Ok(Self::Ignored(name.into())) } else { Ok(Self::Property(parts)) }
     }
 }
 
-/// Ensures that a name is either a value or an object.
-fn check_properties(columns: &[Column]) -> Result<()> {
-    let properties = columns.iter().filter_map(|column| match column {
-        Column::Property(path) => Some(path),
+/// The name of a column, and where it stands.
+#[derive(Clone, Copy)]
+struct ColumnPlace<'n> {
+    name: &'n str,
+    /// The number of the column, counted from 1.
+    number: usize,
+    line: u64,
+}
+
+impl ColumnPlace<'_> {
+    fn wrong(self, allowed: &str) -> Error {
+        let Self { name, number, line } = self;
+        let name = if name.is_empty() { "no name" } else { name };
+        Error::invalid_value("column", format!("{name} (column {number} in line {line})"), allowed)
+    }
+}
+
+/// Returns the index of a property that is a value although another column makes it an object.
+fn outside_another(columns: &[Column]) -> Option<usize> {
+    let properties = columns.iter().enumerate().filter_map(|(at, column)| match column {
+        Column::Property(path) => Some((path, at)),
         _ => None,
     });
-    let mut paths: Vec<&Vec<Box<str>>> = properties.collect();
+    let mut paths: Vec<(&Vec<Box<str>>, usize)> = properties.collect();
     // Paths with the same prefix are adjacent after sorting.
     paths.sort_unstable();
-    match paths.windows(2).find(|pair| pair[1].starts_with(pair[0])) {
-        None => Ok(()),
-        Some(pair) => Err(wrong(&pair[0].join("."), "a property that is not an object in another column")),
-    }
+    let pair = paths.windows(2).find(|pair| pair[1].0.starts_with(pair[0].0))?;
+    Some(pair[0].1)
 }
 
 fn form(given: &HashSet<&Column>, uploader: &TenantId) -> Result<Form> {
@@ -182,17 +218,13 @@ fn form(given: &HashSet<&Column>, uploader: &TenantId) -> Result<Form> {
     if mandatory.iter().any(|(_, lacks)| *lacks) { Err(missing(&mandatory)) } else { Ok(Form::Devices) }
 }
 
-fn wrong(name: &str, allowed: &str) -> Error {
-    Error::invalid_value("column", name, allowed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn header(names: &str, tenant: &str) -> Result<Header> {
         let names: Vec<&str> = names.split(';').collect();
-        Header::parse(&names, &TenantId::parse(tenant).expect("an id"))
+        Header::parse(&names, 1, &TenantId::parse(tenant).expect("an id"))
     }
 
     #[test]
@@ -210,6 +242,32 @@ mod tests {
         ] {
             assert_eq!(separator(text.as_bytes()), separator_of, "{text:?}");
         }
+    }
+
+    #[test]
+    fn first_line_may_name_the_separator() {
+        for (text, named) in [
+            ("sep=;\nID;NAME", Some(b';')),
+            ("SEP=,\r\nID,NAME", Some(b',')),
+            ("sep=\t\rID", Some(b'\t')),
+            ("sep=|\n", Some(b'|')),
+            ("sep=;", None),
+            ("sep=;;\nID", None),
+            ("sep=\"\nID", None),
+            ("sep=a\nID", None),
+            ("sep=\n", None),
+            ("\nsep=;\n", None),
+            ("ID;NAME\n", None),
+            ("", None),
+        ] {
+            assert_eq!(named_separator(text.as_bytes()), named, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn columns_without_a_name_at_the_end_are_ignored() {
+        let header = header("ID;CREDENTIALS; ;", "main").expect("well formed");
+        assert_eq!((&header.columns[..], header.width()), (&[Column::Id, Column::Credentials][..], 4));
     }
 
     #[test]
@@ -233,7 +291,9 @@ mod tests {
         let long = "x".repeat(1025);
         let (deep, wide) = (vec!["a"; 101].join("."), vec!["a"; 4097].join(";"));
         for (names, tenant, text) in [
-            ("", "main", "column"),
+            ("", "main", "included: ID"),
+            (";;", "main", "included: ID"),
+            ("ID;;NAME", "main", "'column': no name (column 2 in line 1);"),
             ("NAME;CREDENTIALS", "main", "included: ID"),
             ("ID;NAME", "main", "included: CREDENTIALS"),
             ("TENANT;NAME", "main", "included: ID,CREDENTIALS"),
@@ -241,12 +301,11 @@ mod tests {
             ("ID", "management", "included: CREDENTIALS,TENANT"),
             ("ID;CREDENTIALS;id", "main", "id"),
             ("ID;CREDENTIALS;a;a", "main", "each column once"),
-            ("ID;CREDENTIALS;a;a.b", "main", "'column': a;"),
-            ("ID;CREDENTIALS;a.b.c;x;a.b", "main", "'column': a.b;"),
+            ("ID;CREDENTIALS;a;a.b", "main", "'column': a (column 3 in line 1);"),
+            ("ID;CREDENTIALS;a.b.c;x;a.b", "main", "'column': a.b (column 5 in line 1);"),
             ("ID;CREDENTIALS;$a", "main", "$a"),
             ("ID;CREDENTIALS;a.$b", "main", "a.$b"),
             ("ID;CREDENTIALS;a..b", "main", "a..b"),
-            ("ID;CREDENTIALS;", "main", "column"),
             ("ID;CREDENTIALS;external-", "main", "external-"),
             (&format!("ID;CREDENTIALS;{long}"), "main", "1024"),
             (&format!("ID;CREDENTIALS;{deep}"), "main", "100"),
@@ -272,7 +331,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_header_is_parsed_or_rejected_without_a_panic(names in proptest::collection::vec(".{0,12}", 0..8)) {
-            let _ = Header::parse(&names, &TenantId::parse("main").expect("an id"));
+            let _ = Header::parse(&names, 1, &TenantId::parse("main").expect("an id"));
         }
 
         #[test]

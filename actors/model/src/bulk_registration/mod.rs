@@ -10,7 +10,7 @@ mod row;
 
 use serde::Serialize;
 
-pub use header::{Header, separator};
+pub use header::{Header, named_separator, separator};
 
 use crate::error::Error;
 use crate::external_id::NewExternalId;

@@ -32,14 +32,22 @@ struct Cells<'a> {
 }
 
 impl Header {
-    /// Parses a line. Values are kept as they are. Surrounding blanks are ignored for keys and words (ID, TENANT,
-    /// IDTYPE, SHELL, AUTH_TYPE, names of groups), where nobody intends them.
+    /// Parses a line. Values are kept as they are: the reader of the file has dropped the blanks around those without
+    /// quotes (N-12a). Blanks around keys and words (ID, TENANT, IDTYPE, SHELL, AUTH_TYPE, names of groups), where
+    /// nobody intends them, are ignored even in quotes.
     pub fn row(&self, line: u64, cells: &[impl AsRef<str>]) -> Row {
         let own = self.uploader.to_string();
         if cells.len() != self.width() {
             // It is unknown which cell is the ID, and it might be the password.
             let (given, allowed) = (format!("{} columns", cells.len()), self.width().to_string());
             let asks = Err(Error::invalid_value("row", given, &allowed));
+            return Row { place: RowIdentity { line, id: None, tenant: own }, asks };
+        }
+        let mut nameless = cells.iter().skip(self.columns.len());
+        if let Some(at) = nameless.position(|cell| !cell.as_ref().trim().is_empty()) {
+            // It is unknown what the cell is, so it is not shown.
+            let given = format!("a value in column {}", self.columns.len() + at + 1);
+            let asks = Err(Error::invalid_value("row", given, "nothing in a column without a name"));
             return Row { place: RowIdentity { line, id: None, tenant: own }, asks };
         }
         let cells = Cells::of(self, cells);
@@ -186,7 +194,7 @@ mod tests {
 
     fn row(names: &str, values: &str, tenant: &str) -> Row {
         let names: Vec<&str> = names.split(';').collect();
-        let header = Header::parse(&names, &TenantId::parse(tenant).expect("an id")).expect("a header");
+        let header = Header::parse(&names, 1, &TenantId::parse(tenant).expect("an id")).expect("a header");
         header.row(7, &values.split(';').collect::<Vec<_>>())
     }
 
@@ -249,6 +257,8 @@ mod tests {
         for (names, values, text) in [
             ("ID;CREDENTIALS", "a", "1 columns; allowed: 2"),
             ("ID;CREDENTIALS", "a;secret-1;x", "3 columns; allowed: 2"),
+            ("ID;CREDENTIALS;;", "a;secret-1;", "3 columns; allowed: 4"),
+            ("ID;CREDENTIALS;;", "a;secret-1; ;x", "a value in column 4; allowed: nothing"),
             ("ID;CREDENTIALS", ";secret-1", "'id'"),
             ("ID;CREDENTIALS", " ;secret-1", "'id'"),
             ("ID;CREDENTIALS", "a:b;secret-1", "'id'"),
@@ -316,7 +326,7 @@ mod tests {
         #[test]
         fn any_cells_make_a_row_without_a_panic(cells in proptest::collection::vec(r"[\x00-\x7fäжabc/.:1]{0,12}", 0..12)) {
             let names = ["ID", "CREDENTIALS", "TYPE", "NAME", "PATH", "SHELL", "external-x", "a.b"];
-            let header = Header::parse(&names, &TenantId::parse("main").expect("an id")).expect("a header");
+            let header = Header::parse(&names, 1, &TenantId::parse("main").expect("an id")).expect("a header");
             let row = header.row(1, &cells);
             if let Ok(RowRequest::Device(device)) = row.asks {
                 proptest::prop_assert!(device.user.starts_with("device_") && !device.user.contains(':'));

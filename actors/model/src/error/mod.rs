@@ -64,6 +64,13 @@ pub enum Noun {
     Session,
 }
 
+impl Noun {
+    /// Returns the indefinite article of the noun.
+    fn article(self) -> &'static str {
+        if self.to_string().starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }
+    }
+}
+
 impl fmt::Display for Noun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -108,8 +115,8 @@ pub enum Error {
         /// The id in the request.
         id: String,
     },
-    /// An object with this key exists already.
-    #[error("a {noun} with key '{key}' exists already")]
+    /// An object with this key exists already. Clients of the field search the text for "already exists".
+    #[error("{} {noun} with key '{key}' already exists", noun.article())]
     Duplicate {
         /// The kind of the object.
         noun: Noun,

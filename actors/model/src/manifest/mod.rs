@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::application::{Application, ApplicationType, is_segment};
+use crate::body::without_mark;
 use crate::error::{Error, Result};
 use members::ManifestMembers;
 
@@ -131,7 +132,7 @@ impl Manifest {
                 &format!("at most {MAX_BYTES} bytes"),
             ));
         }
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let bytes = without_mark(bytes);
         let mut members = ManifestMembers::parse(FILE, bytes)?;
         let text = String::from_utf8_lossy(bytes).trim().to_owned();
         let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {FILE}: {e}")))?;

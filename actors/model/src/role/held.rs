@@ -160,7 +160,7 @@ mod tests {
             r#"{"role":{"id":7}}"#,
             r#"{"role":{"id":"ROLE_KING"}}"#,
             r#"{"role":{"id":"ROLE__READ"}}"#,
-            r#"{"role":{"id":"ROLE_METER2_READ"}}"#,
+            r#"{"role":{"id":"ROLE_MÉTER_READ"}}"#,
             r#"{"role":{"id":"role_alarm_read"}}"#,
             r#"{"role":{"id":"ROLE_SYSTEM"}}"#,
             r#"{"role":{"self":"/user/roles/ROLE_DEVICE_BOOTSTRAP"}}"#,

@@ -172,14 +172,16 @@ pub fn administrator() -> RoleSet {
 }
 
 /// Returns whether a microservice may define a role of this name for users of its subscribers: `ROLE_…_READ`, `_ADMIN`,
-/// `_CREATE` or `_UPDATE`, in capital letters and underscores, except for the roles of the platform (U-03).
+/// `_CREATE` or `_UPDATE`, in capital letters, digits and underscores, except for the roles of the platform (U-03,
+/// U-03a).
 pub fn may_be_defined(name: &str) -> bool {
     let ends = ["_READ", "_ADMIN", "_CREATE", "_UPDATE"];
     let middle =
         name.strip_prefix("ROLE_").and_then(|rest| ends.iter().find_map(|end| rest.strip_suffix(end)));
     name.len() <= MAX_DEFINED
         && middle.is_some_and(|middle| {
-            !middle.is_empty() && middle.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+            let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+            !middle.is_empty() && middle.bytes().all(fits)
         })
         && !ALL.contains(&name)
 }
@@ -275,7 +277,14 @@ mod tests {
 
     #[test]
     fn microservices_define_roles_with_known_endings_except_those_of_the_platform() {
-        for name in ["ROLE_METER_READ", "ROLE_SMART_METER_ADMIN", "ROLE_X_CREATE", "ROLE_X_UPDATE"] {
+        for name in [
+            "ROLE_METER_READ",
+            "ROLE_SMART_METER_ADMIN",
+            "ROLE_X_CREATE",
+            "ROLE_X_UPDATE",
+            "ROLE_NOTIFICATION_2_ADMIN",
+            "ROLE_4G_READ",
+        ] {
             assert!(may_be_defined(name), "{name}");
         }
         let long = format!("ROLE_{}_READ", "X".repeat(120));
@@ -285,6 +294,8 @@ mod tests {
             "ROLE__READ_",
             "ROLE_METER",
             "ROLE_meter_READ",
+            "ROLE_METER2",
+            "ROLE_٢_READ",
             "METER_READ",
             ALARM_READ,
             SYSTEM,
