@@ -20,7 +20,6 @@ use crate::embedded_postgres::{
 use crate::prerequisites::Prerequisites;
 use crate::server::{DatabaseAt, Server};
 use crate::settings_check::{self, Risk};
-use crate::start_error::StartError;
 use crate::stop::stop_signal;
 use crate::terminal::{print, say};
 use crate::{open_files, secret_key, systemd, telemetry};
