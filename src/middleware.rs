@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use actix_web::HttpMessage;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderValue;
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
+use actix_web::{HttpMessage, HttpRequest};
 use bytes::Bytes;
 use platform_model::error::Error;
 use platform_store::shares;
@@ -51,7 +51,11 @@ pub async fn around(
     }
     let requester = response.request().extensions().get::<Requester>().cloned();
     let identity = requester.as_ref().map(|Requester(identity)| &**identity);
-    log.completed(response.request(), response.status(), identity, &id, begun.elapsed());
+    match flaw_of(response.request()) {
+        // Anybody can cause such requests, so the log of requests leaves them out.
+        Some(flaw) => log_flawed_head(flaw, response.request(), &id),
+        None => log.completed(response.request(), response.status(), identity, &id, begun.elapsed()),
+    }
     request_counts::count(&response);
     let mut response = held_bytes::count(without_body(response));
     response.headers_mut().insert(X_REQUEST_ID, id);
@@ -71,10 +75,8 @@ pub async fn around(
 
 /// Returns the error of a malformed head, independent of the requested resource.
 fn malformed(request: &ServiceRequest) -> Option<ApiError> {
-    if let Some(flaw) = flaw_of(request) {
+    if let Some(flaw) = flaw_of(request.request()) {
         telemetry::count_flawed_head(if flaw == Flaw::Slow { "slow" } else { "malformed" });
-        let client = address::client_address(request.request());
-        tracing::debug!(?flaw, %client, "a request was refused, because its head cannot be used");
         return Some(flaw.into());
     }
     if request.headers().get_all(header::AUTHORIZATION).nth(1).is_some() {
@@ -85,9 +87,14 @@ fn malformed(request: &ServiceRequest) -> Option<ApiError> {
 }
 
 /// Returns the flaw of a request that the connection has replaced (E-01a).
-fn flaw_of(request: &ServiceRequest) -> Option<Flaw> {
+fn flaw_of(request: &HttpRequest) -> Option<Flaw> {
     let is_replaced = request.path() == REPLACED;
     is_replaced.then(|| request.conn_data::<ConnectionHandle>()?.flaw())?
+}
+
+fn log_flawed_head(flaw: Flaw, request: &HttpRequest, id: &HeaderValue) {
+    let (id, client) = (id.to_str().unwrap_or_default(), address::client_address(request));
+    tracing::debug!(id, ?flaw, %client, "a request was refused, because its head cannot be used");
 }
 
 /// Announces how long an idle connection is kept, if it is kept after this response (B-21c).

@@ -51,6 +51,20 @@ async fn malformed_requests_of_strangers_are_counted_and_not_logged() {
 }
 
 #[tokio::test]
+async fn malformed_requests_are_in_the_debug_log_with_their_flaw() {
+    let Logging { program, admin: _, _kept } = logging("debug").await;
+    let address: SocketAddr = program.base().strip_prefix("http://").unwrap().parse().unwrap();
+
+    let mut stranger = RawConnection::open(address).await;
+    stranger.send("GET /?secret=K\u{fc}che HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(stranger.read_to_end().await.starts_with("HTTP/1.1 400"));
+
+    eventually("the line", async || program.log().contains("flaw=Target client=127.0.0.1").then_some(()))
+        .await;
+    assert!(!program.log().contains("secret="), "{}", program.log());
+}
+
+#[tokio::test]
 async fn debug_log_has_requests_and_neither_passwords_nor_their_hashes() {
     let Logging { program, admin, _kept } = logging("debug").await;
 
