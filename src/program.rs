@@ -42,6 +42,8 @@ pub fn run() -> ExitCode {
             Some(url) => return demo::at_server(url, &arguments),
             None if arguments.remove => on_database(&settings, async |database, _| {
                 database.migrate().await?;
+                // A server that runs is notified under the key.
+                secret_key::open(&settings.store, database).await?;
                 Ok(demo::remove_from(database).await?)
             }),
             None => Demo::new(&settings, &arguments)

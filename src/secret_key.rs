@@ -27,7 +27,8 @@ pub(crate) fn load(store: &StoreSettings) -> Result<Option<SecretKey>, StartErro
 
 /// Returns the key of a deployment, and creates it with its file when the database is new. All servers of a database
 /// must use the same key, because a device that registers with one server could otherwise not log in to another.
-/// Several servers may start at once on a new database: one of them creates the key, and the others read it.
+/// Several servers may start at once on a new database: one of them creates the key, and the others read it. From then
+/// on the process signs what it sends to servers.
 ///
 /// # Errors
 /// `SecretKey` when the file cannot be used, or when the database was set up with a key that differs or is missing: a
@@ -44,7 +45,9 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
         tokio::time::sleep(LOOK_AGAIN).await;
     };
     let known = database.agree(FINGERPRINT, &key.fingerprint()).await?;
-    matching(key, &known)
+    let key = matching(key, &known)?;
+    database.sign_with(key.messages().clone()).await?;
+    Ok(key)
 }
 
 /// Returns the key in the file, or creates both when neither the file nor the database has a key. Returns `None` if

@@ -228,17 +228,18 @@ impl Caller {
     /// Returns the origin of a write by this caller.
     ///
     /// # Errors
-    /// `Invalid` for an unknown processing mode.
+    /// `Invalid` for an unknown processing mode; `TooManyRequests` when the unstored writes of the tenant exceed their
+    /// rate (Z-20).
     pub(crate) fn origin(&self, head: &impl Head, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(processing_mode(head)?.with_notifications()?, head, role, api))
+        self.origin_in(processing_mode(head)?.with_notifications()?, head, role, api)
     }
 
     /// Returns the origin of a write of measurements or events, which support all processing modes.
     ///
     /// # Errors
-    /// `Invalid` for an unknown processing mode.
+    /// Those of [`origin`](Self::origin).
     pub(crate) fn origin_of_data(&self, head: &impl Head, role: &str, api: Api) -> Result<Origin> {
-        Ok(self.origin_in(processing_mode(head)?, head, role, api))
+        self.origin_in(processing_mode(head)?, head, role, api)
     }
 
     /// Returns the origin of a write that the role alone permits, because nobody owns the object, and that
@@ -251,8 +252,11 @@ impl Caller {
         Ok(self.origin_with(ProcessingMode::Persistent, head, Authority::Role))
     }
 
-    fn origin_in(&self, mode: ProcessingMode, head: &impl Head, role: &str, api: Api) -> Origin {
-        self.origin_with(mode, head, self.authority(role, api, Permission::Admin))
+    fn origin_in(&self, mode: ProcessingMode, head: &impl Head, role: &str, api: Api) -> Result<Origin> {
+        if let Some(wait) = self.limits.transient_bytes().wait().filter(|_| !mode.stores()) {
+            return Err(ApiError::over_transient_rate(wait));
+        }
+        Ok(self.origin_with(mode, head, self.authority(role, api, Permission::Admin)))
     }
 
     fn origin_with(&self, mode: ProcessingMode, head: &impl Head, authority: Authority) -> Origin {

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use platform_store::signatures::MessageKey;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -78,6 +79,7 @@ pub fn draw(length: usize) -> String {
 pub struct SecretKey {
     hashing: hmac::Key,
     sealing: SealingKey,
+    messages: MessageKey,
 }
 
 impl SecretKey {
@@ -122,12 +124,21 @@ impl SecretKey {
     }
 
     fn of(bytes: &[u8]) -> Self {
-        Self { hashing: hmac::Key::new(hmac::HMAC_SHA256, bytes), sealing: SealingKey::derive(bytes) }
+        Self {
+            hashing: hmac::Key::new(hmac::HMAC_SHA256, bytes),
+            sealing: SealingKey::derive(bytes),
+            messages: MessageKey::derive(bytes),
+        }
     }
 
     /// Returns the key that seals secrets that must be readable again, such as secret options (Z-05).
     pub fn sealing(&self) -> &SealingKey {
         &self.sealing
+    }
+
+    /// Returns the key that signs what servers send each other through the database.
+    pub fn messages(&self) -> &MessageKey {
+        &self.messages
     }
 
     /// Hashes a generated secret. It takes less than a microsecond.

@@ -10,8 +10,8 @@ use platform_store::restoration::newest_schema;
 use platform_store::servers::{Server, list_servers};
 use platform_store::{Connections, Database, libpq_environment};
 
-use super::Finding;
 use super::machine::{OLDEST_POSTGRES, seconds_ahead};
+use super::{Finding, bus};
 use crate::config::Settings;
 use crate::embedded_postgres::{holds_database, running_database_url};
 use crate::secret_key;
@@ -72,6 +72,7 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     };
     let mut findings = vec![version(&postgres, settings), durability(&postgres), clock(&postgres)];
     findings.extend(encryption(&postgres, &mode_of(settings)));
+    findings.extend(bus::check(&database, &postgres).await);
     let servers = list_servers(&database).await.unwrap_or_default();
     findings.push(connections(&postgres, &servers));
     let version = database.schema_version().await;

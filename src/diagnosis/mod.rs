@@ -1,10 +1,11 @@
 //! `platform status` and `platform doctor`. The first prints which servers and database run here; the second prints
 //! problems and the command that solves each. Both only read: they start no PostgreSQL and upgrade no schema.
 //!
-//! [`address`] sends requests to the server, [`machine`] and [`files`] examine this machine, and [`database`] queries
-//! PostgreSQL and lists the servers that use it.
+//! [`address`] sends requests to the server, [`machine`] and [`files`] examine this machine, [`database`] queries
+//! PostgreSQL and lists the servers that use it, and [`bus`] examines how the servers reach each other through it.
 
 mod address;
+mod bus;
 mod database;
 mod files;
 mod jobs;

@@ -134,6 +134,9 @@ fn connection_to_another_machine_should_be_encrypted_and_checked() {
         is_standby: false,
         over_network,
         encrypted,
+        everybody_connects: false,
+        name: "platform".into(),
+        notification_queue: 0.0,
         now: time::OffsetDateTime::UNIX_EPOCH,
         bytes: 0,
     };
@@ -146,6 +149,29 @@ fn connection_to_another_machine_should_be_encrypted_and_checked() {
         let finding = database::encryption(&postgres(over_network, encrypted), mode);
         assert_eq!(finding.map(|finding| finding.state), state, "{over_network} {encrypted} {mode}");
     }
+}
+
+#[test]
+fn queue_of_notifications_is_judged_by_its_fill() {
+    for (share, state) in
+        [(0.0, State::Good), (0.09, State::Good), (0.1, State::Warning), (0.5, State::Fault)]
+    {
+        let finding = bus::queue(share);
+        assert_eq!(finding.state, state, "{share}");
+        assert_eq!(finding.remedy.is_some(), state != State::Good, "{share}");
+    }
+}
+
+#[test]
+fn long_transaction_of_a_server_is_named_with_its_process() {
+    assert_eq!(bus::transactions(&[]), None);
+    let long = platform_store::description::LongTransaction { pid: 4711, server: "web1".into(), age: 12.3 };
+
+    let finding = bus::transactions(&[long]).unwrap();
+
+    assert_eq!(finding.state, State::Warning);
+    assert!(finding.told.contains("web1 (pid 4711) for 12 s"), "{finding:?}");
+    assert!(finding.remedy.unwrap().contains("pg_terminate_backend(4711)"));
 }
 
 fn answer(body: &serde_json::Value) -> Answer {

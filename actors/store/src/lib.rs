@@ -36,6 +36,7 @@ pub mod servers;
 pub mod session_moves;
 mod shared_lookups;
 pub mod shares;
+pub mod signatures;
 pub mod statistics;
 pub mod tenant_limits;
 pub mod tenants;
@@ -100,6 +101,7 @@ pub struct Database {
     publications: Arc<publications::Publications>,
     membership: Arc<servers::Membership>,
     session_moves: Arc<session_moves::SessionMoves>,
+    signatures: Arc<signatures::Signatures>,
     statistics: Arc<statistics::Statistics>,
     tenant_limits: Arc<tenant_limits::AllTenantLimits>,
 }
@@ -130,7 +132,9 @@ impl Database {
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
         let bus = Arc::<announcements::Bus>::default();
-        let publications = Arc::new(publications::Publications::new(bus.origin(), limits.tenant_linger));
+        let signatures = Arc::new(signatures::Signatures::new(bus.origin()));
+        let publications =
+            Arc::new(publications::Publications::new(bus.origin(), limits.tenant_linger, signatures.clone()));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
         let objects = lookup_pool(&connector)?;
         Ok(Self {
@@ -152,7 +156,8 @@ impl Database {
             bus,
             publications,
             membership: Arc::default(),
-            session_moves: Arc::default(),
+            session_moves: Arc::new(session_moves::SessionMoves::new(signatures.clone())),
+            signatures,
             statistics: Arc::default(),
             tenant_limits: Arc::new(tenant_limits::AllTenantLimits::new(limits)),
         })

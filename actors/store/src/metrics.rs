@@ -21,6 +21,13 @@ pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
 /// Seconds a request waited for a database connection.
 pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
+/// The share of PostgreSQL's queue of notifications that is in use, from 0 to 1. When it is full, no transaction with a
+/// notification commits.
+pub(crate) static NOTIFICATION_QUEUE: LazyLock<Gauge> =
+    LazyLock::new(|| metrics::gauge!("platform_notification_queue_ratio"));
+/// Notifications that were ignored because no server of this deployment sent them, by reason (unsigned, wrongly
+/// signed, repeated).
+pub(crate) const MESSAGES_IGNORED: &str = "platform_server_messages_ignored_total";
 
 /// The connections to PostgreSQL, by pool (reads, jobs) and state (idle, used, waited_for).
 const CONNECTIONS: &str = "platform_database_connections";
@@ -47,6 +54,14 @@ pub fn describe() {
     describe_gauge!(
         "platform_disk_writes_refused",
         "1 while what would be stored is answered 503 for want of room on the disk"
+    );
+    describe_counter!(
+        MESSAGES_IGNORED,
+        "notifications that no server of this deployment sent, by reason; somebody else has access to the database"
+    );
+    describe_gauge!(
+        "platform_notification_queue_ratio",
+        "share of PostgreSQL's queue of notifications that is in use, from 0 to 1"
     );
     describe_histogram!(
         "platform_database_connection_wait_seconds",

@@ -11,6 +11,8 @@ mod embedded {
     refinery::embed_migrations!("../../sql/migrations");
 }
 
+const FIND_OPEN_ACCESS: &str = include_str!("../../../sql/queries/deployment/find_open_access.sql");
+
 /// An arbitrary number, the same in every server process.
 pub(super) const ADVISORY_LOCK: i64 = 0x706c_6174_666f_726d;
 
@@ -49,11 +51,36 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
             Err(error) => Err(misfit(&runner, &client, &error).await),
         }
     };
+    if outcome.is_ok() {
+        keep_others_out(&client).await;
+    }
     client.execute("SELECT pg_advisory_unlock($1)", &[&ADVISORY_LOCK]).await?;
     drop(client);
     // The driver ends with the client; its result no longer matters.
     let _ = driver.await;
     outcome
+}
+
+/// Takes the right to connect to the database from PUBLIC, if this server owns the database. Otherwise every role of
+/// PostgreSQL could listen to what servers tell each other. It is called under the advisory lock, because PostgreSQL
+/// refuses two such changes at once. A failure stops nothing.
+async fn keep_others_out(client: &Client) {
+    let revoked = async {
+        let row = client.query_one(FIND_OPEN_ACCESS, &[]).await?;
+        let (name, is_open): (String, bool) = (row.get(0), row.get(1));
+        if is_open {
+            client.batch_execute(&format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")).await?;
+            tracing::warn!(
+                database = name,
+                "CONNECT was taken from PUBLIC: other roles than the owner need GRANT CONNECT ON DATABASE from now on"
+            );
+        }
+        Ok::<_, tokio_postgres::Error>(())
+    };
+    if let Err(error) = revoked.await {
+        let error = Error::from(error);
+        tracing::warn!(%error, "CONNECT on the database cannot be taken from PUBLIC");
+    }
 }
 
 /// Returns whether the schema [`SET_ASIDE`] is there.

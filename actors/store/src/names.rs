@@ -13,6 +13,7 @@ use platform_model::id::TenantId;
 
 use crate::Database;
 use crate::announcements::{self, Change};
+use crate::signatures::Signatures;
 
 /// The number of counters. Tenants that share a counter look names up again after each other's changes, which is
 /// harmless and rare.
@@ -58,6 +59,10 @@ impl Database {
 }
 
 /// Notifies every server process, at the commit of a transaction, that names of a tenant changed.
-pub(super) async fn announce(transaction: &impl GenericClient, tenant: &TenantId) -> Result<()> {
-    announcements::announce(transaction, &Change::Names(tenant.clone())).await
+pub(super) async fn announce(
+    transaction: &impl GenericClient,
+    signatures: &Signatures,
+    tenant: &TenantId,
+) -> Result<()> {
+    announcements::announce(transaction, signatures, &Change::Names(tenant.clone())).await
 }

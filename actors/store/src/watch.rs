@@ -12,6 +12,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use crate::Database;
 use crate::announcements::{CHANNEL, Change};
+use crate::connect::Driver;
 use crate::publications::{Assemblies, Assembly, Listening};
 
 /// The pause between two pings, and before the next connection attempt.
@@ -62,23 +63,8 @@ async fn listen(
     stage: &mut Stage,
 ) -> Result<()> {
     let connecting = timeout(patience, database.connector.connect()).await;
-    let (client, mut connection) =
-        connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
-    let (told, bus, publications) = (seen.clone(), database.bus.clone(), database.publications.clone());
-    let session_moves = database.session_moves.clone();
-    let (mut assemblies, mut messages) = (Assemblies::default(), Assembly::default());
-    let driver = tokio::spawn(async move {
-        while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
-            if let AsyncMessage::Notification(notification) = message
-                && !publications.receive(&mut assemblies, notification.channel(), notification.payload())
-                && !session_moves.receive(&mut messages, notification.channel(), notification.payload())
-                && let Some(change) = bus.read(notification.payload())
-                && told.send(change).is_err()
-            {
-                return;
-            }
-        }
-    });
+    let (client, connection) = connecting.map_err(|_| Error::unavailable("connecting took too long"))??;
+    let driver = tokio::spawn(receive(database.clone(), connection, seen.clone()));
     let client = Arc::new(client);
     let outcome = async {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
@@ -115,6 +101,23 @@ async fn listen(
     outcome
 }
 
+/// Passes on what arrives over the listening connection, if a server of the deployment sent it.
+async fn receive(database: Database, mut connection: Driver, seen: mpsc::UnboundedSender<Change>) {
+    let (mut assemblies, mut messages) = (Assemblies::default(), Assembly::default());
+    while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+        let AsyncMessage::Notification(notification) = message else { continue };
+        let (channel, pid) = (notification.channel(), notification.process_id());
+        if let Some(payload) = database.signatures.verify(channel, notification.payload(), pid)
+            && !database.publications.receive(&mut assemblies, channel, payload)
+            && !database.session_moves.receive(&mut messages, channel, payload)
+            && let Some(change) = database.bus.read(payload)
+            && seen.send(change).is_err()
+        {
+            return;
+        }
+    }
+}
+
 /// Returns a name for the running PostgreSQL; a restarted or another one has another name.
 async fn name_of(client: &Client) -> Result<String> {
     let statement =
@@ -125,6 +128,7 @@ async fn name_of(client: &Client) -> Result<String> {
 /// Waits for a response of PostgreSQL. Once a second the request is the renewal of this server's lease.
 async fn ping(database: &Database, client: &Client, listening: &mut Listening) -> Result<()> {
     renew_membership(database, client).await?;
+    database.signatures.keep_agreed(client, database.publications.is_alone()).await?;
     listening.check(&database.publications).await
 }
 

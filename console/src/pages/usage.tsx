@@ -54,6 +54,7 @@ const LABELS: Record<string, string> = {
   modules: "modules",
   unreadBytes: "unread responses",
   moduleMillisPerSecond: "module time, ms a second",
+  transientBytesPerSecond: "unstored writes, bytes a second",
 };
 const isBytes = (name: string) => name.endsWith("Bytes");
 

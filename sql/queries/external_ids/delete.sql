@@ -7,6 +7,6 @@ WITH gone AS (
         AND object = $4
     RETURNING tenant
 )
--- Servers cache external ids, so they are notified.
-SELECT pg_notify('platform_users', gone.tenant || '/+names')
+-- Servers cache external ids, so they are notified ($5).
+SELECT pg_notify('platform_users', $5)
 FROM gone

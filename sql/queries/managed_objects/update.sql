@@ -5,10 +5,12 @@ WITH change AS (
     FROM unnest(
         $1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[], $7::text[],
         $8::text[], $9::text[], $10::timestamptz[], $11::boolean[], $12::smallint[],
-        $13::boolean[], $14::bigint[], $15::text[], $16::text[])
+        $13::boolean[], $14::bigint[], $15::text[], $16::text[], $18::text[], $19::text[])
         AS change (
             tenant, id, sets_type, type, sets_name, name, owner, fragments, removed, updated_at,
-            sets_interval, response_interval, sets_templates, audit_id, user_name, application)
+            sets_interval, response_interval, sets_templates, audit_id, user_name, application,
+            -- What servers are notified of, if it is so: another interval, other names.
+            told_interval, told_names)
 ), updated AS (
     UPDATE managed_objects o
     SET
@@ -24,7 +26,8 @@ WITH change AS (
     RETURNING
         o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments,
         change.sets_interval, change.response_interval, change.sets_templates, change.owner IS NOT NULL AS sets_owner,
-        change.sets_type, change.audit_id, change.user_name, change.application
+        change.sets_type, change.audit_id, change.user_name, change.application, change.told_interval,
+        change.told_names
 ), recorded AS (
     INSERT INTO audit_records (
         tenant, id, type, activity, time, text, source, user_name, application, severity, changes, created_at)
@@ -90,7 +93,11 @@ WITH change AS (
         END
     WHERE v.response_interval <> excluded.response_interval
     -- Servers cache the interval, which determines when they store the time of a last message, so they are notified.
-    RETURNING pg_notify('platform_users', v.tenant || '/+availability/' || v.device)
+    RETURNING (
+        SELECT pg_notify('platform_users', updated.told_interval)
+        FROM updated
+        WHERE updated.tenant = v.tenant
+            AND updated.id = v.device)
 )
 SELECT
     id, type, name, owner, created_at, updated_at, fragments,
@@ -105,6 +112,6 @@ SELECT
                 WHERE was.tenant = updated.tenant
                     AND was.id = updated.id
                     AND was.owner <> updated.owner)
-        THEN pg_notify('platform_users', tenant || '/+names')
+        THEN pg_notify('platform_users', told_names)
     END
 FROM updated

@@ -1,4 +1,5 @@
--- Renews the lease of a slot and reserves milliseconds for ids. Returns no row if the lease was taken away. An
+-- Renews the lease of a slot and reserves milliseconds for ids, and returns the share of PostgreSQL's queue of
+-- notifications that is in use. Returns no row if the lease was taken away. An
 -- expired lease is renewed if no other server took the slot.
 UPDATE servers
 SET
@@ -8,4 +9,4 @@ SET
 WHERE slot = $1
     AND incarnation = $2
     AND leased_until > '-infinity'
-RETURNING state, ids_until
+RETURNING state, ids_until, pg_notification_queue_usage()

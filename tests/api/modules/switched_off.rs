@@ -136,7 +136,7 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
     let stored = "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
         VALUES ('main', 77, 'old', true, 1, 0, now(), 'module old; select 1 from Nowhere;')";
     server.database().execute(stored, &[]).await;
-    server.database().execute("SELECT pg_notify('platform_users', 'main/+modules')", &[]).await;
+    server.database().announce("main/+modules").await;
 
     let text = switched_off(&admin, &json!({"id": "77"})).await;
 

@@ -33,9 +33,19 @@ async fn healthy_server_has_no_fault() {
     let (found, output) = findings(&program, directory.path(), "doctor", &[]);
 
     assert!(output.status.success(), "{found:#?}");
-    for subject in
-        ["address", "jobs", "secret key", "disk", "database", "durability", "clock", "connections", "schema"]
-    {
+    for subject in [
+        "address",
+        "jobs",
+        "secret key",
+        "disk",
+        "database",
+        "durability",
+        "clock",
+        "connections",
+        "schema",
+        "access",
+        "notifications",
+    ] {
         assert_eq!(state(&found, subject), "ok", "{found:#?}");
     }
     let (found, output) = findings(&program, directory.path(), "status", &[]);

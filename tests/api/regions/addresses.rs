@@ -97,7 +97,7 @@ async fn regional_address_follows_a_tenant_that_changes_its_domain() {
     assert_eq!(sees(&admin, &[host]).await.1, "in t7");
 
     server.database().execute("UPDATE tenants SET domain = 'plant9.example.com' WHERE id = 't7'", &[]).await;
-    server.database().execute("SELECT pg_notify('platform_users', 't7/')", &[]).await;
+    server.database().announce("t7/").await;
 
     eventually("the new domain", async || {
         (sees(&admin, &[("Host", "jp.plant9.example.com")]).await.1 == "in t7").then_some(())

@@ -15,7 +15,7 @@ fn manifest(readiness: Value) -> Value {
 async fn store(database: &TestDatabase, manifest: &Value) {
     let statement = "UPDATE applications SET manifest = $1::text::json WHERE context_path = 'rules'";
     database.execute(statement, &[&manifest.to_string()]).await;
-    database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
+    database.announce("main/+applications").await;
 }
 
 /// Starts a server that probes the microservice `rules` at `/ready`. The test acts as the microservice.

@@ -189,7 +189,7 @@ async fn websocket_ends_when_its_tenant_no_longer_uses_the_service() {
     behind.server.admin().delete(&format!("/application/applications/{}", behind.application)).await;
     let gone = "DELETE FROM applications WHERE context_path = 'rules'";
     behind.server.database().execute(gone, &[]).await;
-    behind.server.database().execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
+    behind.server.database().announce("main/+applications").await;
 
     assert_eq!(next(&mut client).await, None);
     assert_eq!(next(&mut service).await, None);

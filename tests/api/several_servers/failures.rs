@@ -175,6 +175,8 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     raise(&server.admin(), &device, 0..1).await;
     session.receive(1).await;
     own.receive(1).await;
+    let newest = "SELECT token FROM servers WHERE incarnation = (SELECT max(incarnation) FROM servers)";
+    let token: String = database.query(newest, &[]).await[0].get(0);
 
     program.signal(Signal::STOP);
     let long_ended = "UPDATE servers SET leased_until = now() - interval '1 minute' \
@@ -186,6 +188,12 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     })
     .await;
     let missed = raise(&server.admin(), &device, 1..2).await;
+    // What a server that hangs does not read would fill PostgreSQL's queue of notifications.
+    eventually("the end of the connections of the server that hangs", async || {
+        let connected = "SELECT FROM pg_stat_activity WHERE right(application_name, 16) = $1";
+        database.query(connected, &[&token]).await.is_empty().then_some(())
+    })
+    .await;
     program.signal(Signal::CONT);
 
     let last = missed.last().unwrap();

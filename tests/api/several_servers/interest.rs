@@ -10,7 +10,10 @@ use serde_json::json;
 
 use super::id;
 use crate::harness::modules::{counting, deploy, measure};
-use crate::harness::{Caller, Session, TestDatabase, TestServer, eventually, notifications};
+use crate::harness::tenants::management;
+use crate::harness::{
+    Caller, Program, Session, TestDatabase, TestServer, event_of, eventually, notifications, scratch,
+};
 
 fn short(settings: &mut Settings) {
     settings.limits.tenant_linger = Duration::from_secs(1);
@@ -114,4 +117,85 @@ async fn nothing_is_lost_doubled_or_out_of_order_while_servers_subscribe_and_uns
     let of_writer: Vec<&String> = heard.iter().filter(|id| raised.contains(id)).collect();
     assert_eq!(of_writer, raised.iter().collect::<Vec<_>>());
     assert_eq!(heard.len(), raised.len() + 12 + 1);
+}
+
+/// A transaction that has written something and stays open, in a session with this `application_name`.
+async fn open_transaction(database: &TestDatabase, application: &str) -> (tokio_postgres::Client, i32) {
+    let url = format!("{} application_name='{application}'", database.url());
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+        .batch_execute("BEGIN; CREATE TEMP TABLE scratch (x int); INSERT INTO scratch VALUES (1)")
+        .await
+        .unwrap();
+    let pid = client.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
+    (client, pid)
+}
+
+#[tokio::test]
+async fn open_transaction_of_another_program_holds_up_no_subscription_and_no_write() {
+    let [a, b] = start_two().await;
+    let (_open, _) = open_transaction(a.database(), "report of an outsider").await;
+    let device = a.admin().create_device("pump").await;
+
+    let session = b.admin().listen("/alarms/*").await;
+    a.admin().raise_alarm(&device, "t0").await;
+
+    assert_eq!(session.receive(1).await[0]["data"]["data"]["type"], "t0");
+}
+
+#[tokio::test]
+async fn open_transaction_of_a_server_holds_up_a_subscription_and_is_named_in_the_log() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let program = Program::serve_with(Program::command_on(&database, directory.path()));
+    let token: String =
+        database.query("SELECT token FROM servers ORDER BY slot LIMIT 1", &[]).await[0].get(0);
+    let (open, pid) = open_transaction(&database, &format!("platform {token}")).await;
+
+    let there = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
+    let (session, ()) = tokio::join!(there.listen("/alarms/*"), async {
+        let named = format!("pid={pid}");
+        eventually("a line with the process", async || program.log().contains(&named).then_some(())).await;
+        open.batch_execute("ROLLBACK").await.unwrap();
+    });
+
+    let device = server.admin().create_device("pump").await;
+    server.admin().raise_alarm(&device, "t0").await;
+    session.receive(1).await;
+}
+
+#[tokio::test]
+async fn unstored_writes_beyond_their_rate_are_refused_and_stored_ones_are_not() {
+    let [a, b] = start_two().await;
+    let device = a.admin().create_device("pump").await;
+    let session = b.admin().listen("/events/*").await;
+    let limit = json!({"transientBytesPerSecond": 1024});
+    management(&a).put("/tenant/tenants/main/limits", &limit).await.expect(200);
+    let transient = async || {
+        let mut event = event_of(&device, "door");
+        event["text"] = "x".repeat(20_000).into();
+        a.admin()
+            .request("POST", "/event/events")
+            .header("X-Platform-Processing-Mode", "TRANSIENT")
+            .json(&event)
+            .send()
+            .await
+    };
+
+    let refused = eventually("a write that is refused", async || {
+        let answer = transient().await;
+        (answer.status != 201).then_some(answer)
+    })
+    .await;
+
+    let refused = refused.expect(429);
+    assert!(refused.message().contains("limit transientBytesPerSecond"), "{}", refused.text);
+    assert!(refused.header("Retry-After").is_some());
+    a.admin().create_event(&device, "stored").await;
+    eventually("the event that is stored", async || {
+        let told = session.glance().await;
+        notifications(&told).iter().any(|told| told["data"]["data"]["type"] == "stored").then_some(())
+    })
+    .await;
 }

@@ -10,6 +10,7 @@ mod interest;
 mod modules;
 mod notifications;
 mod sessions;
+mod signatures;
 mod stops;
 
 use platform_store::Database;

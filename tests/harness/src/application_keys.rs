@@ -20,5 +20,5 @@ pub async fn insert_application(database: &TestDatabase, tenant: &str, name: &st
 
 /// Notifies the servers that applications changed.
 pub async fn announce(database: &TestDatabase) {
-    database.execute("SELECT pg_notify('platform_users', 'main/+applications')", &[]).await;
+    database.announce("main/+applications").await;
 }

@@ -154,5 +154,5 @@ pub async fn withdraw(database: &TestDatabase, tenant: &str, kid: &str) {
 
 /// Notifies the servers that a tenant was changed by SQL.
 pub async fn tell(database: &TestDatabase, tenant: &str) {
-    database.execute("SELECT pg_notify('platform_users', $1 || '/')", &[&tenant]).await;
+    database.announce(&format!("{tenant}/")).await;
 }

@@ -47,12 +47,14 @@ pub async fn route(
     address: Option<&str>,
 ) -> Result<String, String> {
     let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
+    let store = store.map_err(|error| error.to_string())?;
+    store.sign_with(database.key().messages().clone()).await.map_err(|error| error.to_string())?;
     let route = ApplicationRoute {
         application: application.into(),
         address: address.map(Into::into),
         none: address.is_none(),
     };
-    perform(&store.unwrap(), &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
+    perform(&store, &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
 }
 
 /// Returns the value of a header in a response or request head.

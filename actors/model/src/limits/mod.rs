@@ -163,6 +163,12 @@ limits! {
     tenant_module_millis_per_second: Option<usize> = UNLIMITED, 1..=1_000_000, "tenant-module-millis-per-second",
         "Z-20";
 
+    /// Maximum bytes per second that the TRANSIENT and CEP writes of one tenant send to other servers; further ones get
+    /// 429
+    ///
+    /// PostgreSQL keeps them until every server has read them, and no quota counts them.
+    tenant_transient_bytes_per_second: usize = 16 * MIB, KIB..=TIB, "tenant-transient-bytes-per-second", "Z-20";
+
     /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
     socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";
 

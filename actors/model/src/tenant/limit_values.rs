@@ -36,6 +36,9 @@ impl LimitValues {
                     TenantLimit::Modules => Some(limits.tenant_modules as u64),
                     TenantLimit::UnreadBytes => Some(limits.held_bytes_per_tenant as u64),
                     TenantLimit::ModuleMillisPerSecond => items(limits.tenant_module_millis_per_second),
+                    TenantLimit::TransientBytesPerSecond => {
+                        Some(limits.tenant_transient_bytes_per_second as u64)
+                    }
                 },
             );
         }

@@ -35,11 +35,13 @@ pub enum TenantLimit {
     UnreadBytes,
     /// The milliseconds of computing time of its event-processing modules per second; further events wait.
     ModuleMillisPerSecond,
+    /// The bytes per second that pass to other servers without being stored; further writes of this kind get 429.
+    TransientBytesPerSecond,
 }
 
 impl TenantLimit {
     /// All limits, in the order in which they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::RequestsPerSecond,
         Self::RequestBurst,
         Self::HeldPolls,
@@ -50,6 +52,7 @@ impl TenantLimit {
         Self::Modules,
         Self::UnreadBytes,
         Self::ModuleMillisPerSecond,
+        Self::TransientBytesPerSecond,
     ];
 
     /// Returns the name in the API and in the database.
@@ -65,6 +68,7 @@ impl TenantLimit {
             Self::Modules => "modules",
             Self::UnreadBytes => "unreadBytes",
             Self::ModuleMillisPerSecond => "moduleMillisPerSecond",
+            Self::TransientBytesPerSecond => "transientBytesPerSecond",
         }
     }
 
@@ -83,6 +87,7 @@ impl TenantLimit {
         match self {
             Self::RequestsPerSecond | Self::RequestBurst | Self::ModuleMillisPerSecond => 1,
             Self::UnreadBytes => 64 << 10,
+            Self::TransientBytesPerSecond => 1 << 10,
             _ => 0,
         }
     }

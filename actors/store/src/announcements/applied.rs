@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use platform_model::error::{Error, Result};
@@ -17,6 +18,7 @@ use tokio_postgres::AsyncMessage;
 use super::{CHANNEL, Change, NOTIFY, announce};
 use crate::Database;
 use crate::connect::Driver;
+use crate::signatures::Signatures;
 
 const LIST_CONNECTED: &str = include_str!("../../../../sql/queries/servers/list_connected.sql");
 
@@ -40,14 +42,14 @@ impl Database {
         }
         let (client, connection) = self.connector.connect().await?;
         let (sender, mut reports) = mpsc::unbounded_channel();
-        let driver = tokio::spawn(pass_on(connection, sender));
+        let driver = tokio::spawn(pass_on(connection, self.signatures.clone(), sender));
         let origin = self.bus.origin();
         client.batch_execute(&format!("LISTEN \"{}\"", channel(&origin))).await?;
         let nobody = TenantId::parse("management")?;
         let question = Change::IsApplied(nobody, origin.into());
         let deadline = Instant::now() + LONGEST;
         while !missing.is_empty() && Instant::now() < deadline {
-            announce(&*self.loader().await?, &question).await?;
+            announce(&*self.loader().await?, &self.signatures, &question).await?;
             let asked_at = Instant::now();
             while !missing.is_empty()
                 && let Ok(report) = timeout_at(asked_at + ASK_AGAIN, reports.recv()).await
@@ -83,7 +85,9 @@ impl Database {
         let Some(server) = self.membership().incarnation().filter(|_| is_origin) else { return Ok(()) };
         let client = self.loader().await?;
         self.membership().read_state(&client).await?;
-        client.execute(NOTIFY, &[&channel(asker), &[server.to_string()].as_slice()]).await?;
+        let (channel, server) = (channel(asker), server.to_string());
+        let report = self.signatures.sign(&channel, &server);
+        client.execute(NOTIFY, &[&channel, &[report].as_slice()]).await?;
         Ok(())
     }
 }
@@ -93,11 +97,17 @@ fn channel(origin: &str) -> String {
     format!("{CHANNEL}_applied_{origin}")
 }
 
-/// Passes on the payloads that come over a connection.
-async fn pass_on(mut connection: Driver, sender: mpsc::UnboundedSender<String>) {
+/// Passes on the payloads of servers that come over a connection.
+async fn pass_on(
+    mut connection: Driver,
+    signatures: Arc<Signatures>,
+    sender: mpsc::UnboundedSender<String>,
+) {
     while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
         if let AsyncMessage::Notification(notification) = message
-            && sender.send(notification.payload().to_owned()).is_err()
+            && let (channel, pid) = (notification.channel(), notification.process_id())
+            && let Some(report) = signatures.verify(channel, notification.payload(), pid)
+            && sender.send(report.to_owned()).is_err()
         {
             return;
         }

@@ -23,6 +23,7 @@ use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 
 use super::publications::Ended;
+use super::signatures::Signatures;
 use super::{Connection, Database};
 pub(crate) use bus::Bus;
 pub use bus::CarriedOut;
@@ -36,9 +37,18 @@ const NOTIFY: &str = include_str!("../../../../sql/queries/announcements/notify.
 
 /// Notifies every server process of a change, including this one, at the commit of a transaction. It is for changes
 /// that this process has applied already and may apply again without harm.
-pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Result<()> {
-    client.execute(NOTIFY, &[&CHANNEL, &change.payloads()]).await?;
+pub(super) async fn announce(
+    client: &impl GenericClient,
+    signatures: &Signatures,
+    change: &Change,
+) -> Result<()> {
+    client.execute(NOTIFY, &[&CHANNEL, &signed(signatures, change)]).await?;
     Ok(())
+}
+
+/// Returns the signed payloads of a change.
+pub(super) fn signed(signatures: &Signatures, change: &Change) -> Vec<String> {
+    change.payloads().iter().map(|payload| signatures.sign(CHANNEL, payload).into_owned()).collect()
 }
 
 /// Notifies the other servers of failed log-ins, if there are any other servers.
@@ -46,7 +56,8 @@ pub(super) async fn announce(client: &impl GenericClient, change: &Change) -> Re
 /// # Errors
 /// `Unavailable` or `Database`; the failures are counted at this server alone then.
 pub async fn tell_guesses(database: &Database, guesses: Vec<Change>) -> Result<()> {
-    let payloads: Vec<String> = guesses.iter().flat_map(Change::payloads).collect();
+    let payloads: Vec<String> =
+        guesses.iter().flat_map(|guess| signed(&database.signatures, guess)).collect();
     database.loader().await?.execute(TELL_GUESSES, &[&CHANNEL, &payloads]).await?;
     Ok(())
 }
@@ -75,7 +86,7 @@ pub(super) async fn change_over<T>(
     let attempt = async || {
         let mut client = connect().await?;
         let transaction = client.transaction().await?;
-        let announcements = Announcements::default();
+        let announcements = Announcements::new(database.signatures.clone());
         let outcome = work(&transaction, &announcements).await?;
         let published = announcements.published.lock().take();
         let sent = announcements.send(database, &transaction).await?;
@@ -97,13 +108,23 @@ pub(super) async fn change_over<T>(
 }
 
 /// The changes of one transaction, and its other publications.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Announcements {
     changes: Mutex<Vec<Change>>,
     published: Mutex<Option<(TenantId, Vec<Publication>)>>,
+    signatures: Arc<Signatures>,
 }
 
 impl Announcements {
+    fn new(signatures: Arc<Signatures>) -> Self {
+        Self { changes: Mutex::default(), published: Mutex::default(), signatures }
+    }
+
+    /// Returns the signatures, for notifications that statements of the transaction send.
+    pub(super) fn signatures(&self) -> &Signatures {
+        &self.signatures
+    }
+
     /// Adds a change.
     pub(super) fn add(&self, change: Change) {
         change.join(&mut self.changes.lock());
@@ -135,7 +156,9 @@ impl Announcements {
         let sent = Sent { bus, number: Some(number), changes };
         let mark = sent.bus.mark(number);
         let payloads = sent.changes.iter().flat_map(Change::payloads);
-        let payloads: Vec<String> = payloads.map(|payload| format!("{mark}:{payload}")).collect();
+        let marked = payloads.map(|payload| format!("{mark}:{payload}"));
+        let payloads: Vec<String> =
+            marked.map(|payload| database.signatures.sign(CHANNEL, &payload).into_owned()).collect();
         let statement = transaction.prepare_cached(NOTIFY).await?;
         transaction.execute(&statement, &[&CHANNEL, &payloads]).await?;
         Ok(sent)

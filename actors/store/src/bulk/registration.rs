@@ -27,6 +27,7 @@ use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
 use crate::inventory::links::{self, insert_links};
 use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::{Database, take};
 
@@ -172,7 +173,7 @@ async fn register(
             None => Registered::Failed(users::refusal(&row.user.name)),
         });
     }
-    insert_objects(transaction, tenant, &objects).await?;
+    insert_objects(transaction, announcements.signatures(), tenant, &objects).await?;
     let paths = objects.iter().map(|row| &*row.path);
     let groups =
         group_paths::find_or_create(transaction, tenant, registrar, ids, paths, &memory.paths).await?;
@@ -287,6 +288,7 @@ async fn list_taken(
 
 async fn insert_objects(
     transaction: &Transaction<'_>,
+    signatures: &Signatures,
     tenant: &TenantId,
     objects: &[&ObjectRow],
 ) -> Result<()> {
@@ -297,5 +299,5 @@ async fn insert_objects(
     let rows: Vec<_> = objects.iter().map(|row| (tenant, &*row.object)).collect();
     insert_managed_objects(transaction.client(), &statement, &rows).await?;
     let named = objects.iter().flat_map(|row| row.external_ids.iter().map(|pair| (pair, row.id)));
-    insert_external_ids(transaction, tenant, named).await
+    insert_external_ids(transaction, signatures, tenant, named).await
 }

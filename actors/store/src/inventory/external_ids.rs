@@ -6,8 +6,11 @@ use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::external_id::{ExternalId, ExternalIds, NewExternalId};
 use platform_model::id::{ManagedObjectId, TenantId};
+use tokio_postgres::types::ToSql;
 
+use crate::announcements::{self, Change};
 use crate::inventory::template_sets;
+use crate::signatures::Signatures;
 use crate::{Database, names};
 
 const FIND: &str = include_str!("../../../../sql/queries/external_ids/find.sql");
@@ -85,7 +88,7 @@ pub async fn insert_external_id(
     pair: NewExternalId,
 ) -> Result<ExternalId> {
     let client = database.loader().await?;
-    let inserted = insert_external_ids(&*client, tenant, [(&pair, object)]).await;
+    let inserted = insert_external_ids(&*client, &database.signatures, tenant, [(&pair, object)]).await;
     if pair.type_ == template_sets::x_id_type() {
         database.names_changed(tenant);
     }
@@ -106,6 +109,7 @@ pub async fn insert_external_id(
 /// `Database`.
 pub(crate) async fn insert_external_ids<'a>(
     client: &impl GenericClient,
+    signatures: &Signatures,
     tenant: &TenantId,
     named: impl IntoIterator<Item = (&'a NewExternalId, ManagedObjectId)>,
 ) -> Result<()> {
@@ -119,7 +123,7 @@ pub(crate) async fn insert_external_ids<'a>(
     client.execute(&statement, &[&tenant.as_str(), &types, &values, &objects]).await?;
     // Until now this X-Id may have found another set: the one whose object has the X-Id as its id (S-12).
     if types.contains(&&*template_sets::x_id_type()) {
-        names::announce(client, tenant).await?;
+        names::announce(client, signatures, tenant).await?;
     }
     Ok(())
 }
@@ -136,7 +140,9 @@ pub async fn delete_external_id(
 ) -> Result<()> {
     let client = database.loader().await?;
     let statement = client.prepare_cached(DELETE).await?;
-    let deleted = client.query(&statement, &[&tenant.as_str(), &pair.type_, &pair.value, &object.0]).await?;
+    let told = announcements::signed(&database.signatures, &Change::Names(tenant.clone())).pop();
+    let parameters: [&(dyn ToSql + Sync); 5] = [&tenant.as_str(), &pair.type_, &pair.value, &object.0, &told];
+    let deleted = client.query(&statement, &parameters).await?;
     database.names_changed(tenant);
     if deleted.is_empty() { Err(not_found(pair)) } else { Ok(()) }
 }

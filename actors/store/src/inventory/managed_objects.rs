@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Object};
 use platform_model::availability::{ResponseInterval, ServerFragments};
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
@@ -17,6 +17,7 @@ use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
+use crate::announcements::{self, Change};
 use crate::events;
 use crate::inventory::links;
 use crate::inventory::server_fragments;
@@ -25,10 +26,11 @@ use crate::measurements;
 use crate::module_leases;
 use crate::publications::{DeletionNotices, Ended};
 use crate::rows::fragments;
+use crate::signatures::Signatures;
 use crate::{Database, names, until_uncontended};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/managed_objects/update.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/managed_objects/update.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/managed_objects/lock.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/managed_objects/delete.sql");
 const LIST_CASCADE: &str = include_str!("../../../../sql/queries/managed_objects/list_cascade.sql");
@@ -96,10 +98,22 @@ pub(crate) async fn insert_managed_objects(
     Ok(client.execute(statement, &parameters).await?)
 }
 
+/// The statement that updates managed objects. It notifies servers of some changes.
+pub(crate) struct UpdateStatement {
+    statement: Statement,
+    signatures: Arc<Signatures>,
+}
+
+impl UpdateStatement {
+    pub(crate) async fn prepare(client: &Object, signatures: &Arc<Signatures>) -> Result<Self> {
+        Ok(Self { statement: client.prepare_cached(UPDATE).await?, signatures: signatures.clone() })
+    }
+}
+
 /// Updates managed objects and returns them as they stand now, by id. Objects that do not exist are left out.
 pub(crate) async fn update_managed_objects(
     client: &tokio_postgres::Client,
-    statement: &Statement,
+    UpdateStatement { statement, signatures }: &UpdateStatement,
     rows: &[(&TenantId, &ManagedObjectUpdate)],
 ) -> Result<HashMap<i64, ManagedObject>> {
     if rows.is_empty() {
@@ -122,18 +136,15 @@ pub(crate) async fn update_managed_objects(
         })
         .unzip();
     let times: Vec<_> = rows.iter().map(|(_, change)| change.time.instant()).collect();
-    let intervals: Vec<Option<Option<ResponseInterval>>> =
-        rows.iter().map(|(_, change)| ResponseInterval::changed_by(&change.patch.fragments)).collect();
-    let sets_interval: Vec<bool> = intervals.iter().map(Option::is_some).collect();
-    let intervals: Vec<Option<i16>> =
-        intervals.into_iter().map(|interval| interval.flatten().map(|interval| interval.0)).collect();
+    let (sets_interval, intervals) = intervals_of(rows);
     let sets_templates: Vec<bool> = rows.iter().map(|(_, change)| change.sets_templates()).collect();
     let audit_records: Vec<i64> = rows.iter().map(|(_, change)| change.by.audit_record).collect();
     let users: Vec<&str> = rows.iter().map(|(_, change)| &*change.by.user).collect();
     let applications: Vec<Option<&str>> =
         rows.iter().map(|(_, change)| change.by.application.as_deref()).collect();
     let smart_rule = naming().fragment("SmartRule");
-    let parameters: [&(dyn ToSql + Sync); 17] = [
+    let (told_intervals, told_names) = announcements_of(signatures, rows);
+    let parameters: [&(dyn ToSql + Sync); 19] = [
         &tenants,
         &ids,
         &sets_type,
@@ -151,9 +162,42 @@ pub(crate) async fn update_managed_objects(
         &users,
         &applications,
         &smart_rule,
+        &told_intervals,
+        &told_names,
     ];
     let rows = client.query(statement, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
+}
+
+/// Returns, for each change, whether it sets the required interval, and the interval; `None` removes it.
+fn intervals_of(rows: &[(&TenantId, &ManagedObjectUpdate)]) -> (Vec<bool>, Vec<Option<i16>>) {
+    rows.iter()
+        .map(|(_, change)| {
+            let interval = ResponseInterval::changed_by(&change.patch.fragments);
+            (interval.is_some(), interval.flatten().map(|interval| interval.0))
+        })
+        .unzip()
+}
+
+/// Returns the payloads by which the statement notifies servers of each change: of the required interval of an object,
+/// and of the names of its tenant. There are none for changes that cannot concern these.
+fn announcements_of(
+    signatures: &Signatures,
+    rows: &[(&TenantId, &ManagedObjectUpdate)],
+) -> (Vec<Option<String>>, Vec<Option<String>>) {
+    let mut names: HashMap<&TenantId, Option<String>> = HashMap::new();
+    let payload = |change: Change| announcements::signed(signatures, &change).pop();
+    rows.iter()
+        .map(|(tenant, update)| {
+            let sets_interval = ResponseInterval::changed_by(&update.patch.fragments).is_some();
+            let interval = || payload(Change::Availability((*tenant).clone(), update.id));
+            let sets_names = update.sets_templates() || update.patch.owner.is_some();
+            // PostgreSQL sends equal payloads of one transaction once.
+            let name =
+                || names.entry(tenant).or_insert_with(|| payload(Change::Names((*tenant).clone()))).clone();
+            (sets_interval.then(interval).flatten(), sets_names.then(name).flatten())
+        })
+        .unzip()
 }
 
 /// The number of objects that one transaction deletes. A large cascade takes several transactions, the deepest objects
@@ -231,7 +275,7 @@ async fn delete_chunk(
     measurements::delete_rest(&transaction, tenant, ids).await?;
     let statement = transaction.prepare_cached(DELETE).await?;
     let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
-    names::announce(&transaction, tenant).await?;
+    names::announce(&transaction, &database.signatures, tenant).await?;
     let gone: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let mut publications = Vec::new();
     if let Some((notices, told)) = told.filter(|_| !gone.is_empty()) {

@@ -127,7 +127,8 @@ pub async fn change_modules<T: Send + 'static>(
             make(&transaction, tenant, change, by).await?;
         }
         if !changes.is_empty() {
-            announcements::announce(&transaction, &Change::Modules(tenant.clone())).await?;
+            let change = Change::Modules(tenant.clone());
+            announcements::announce(&transaction, &database.signatures, &change).await?;
         }
         transaction.commit().await?;
         Ok(outcome)

@@ -10,7 +10,7 @@ use platform_model::id::TenantId;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::announcements;
+use crate::announcements::{self, Change};
 use crate::modules::session::ModuleSession;
 
 const TAKE: &str = include_str!("../../../../sql/queries/module_holders/take.sql");
@@ -128,7 +128,10 @@ pub async fn give_back(session: &ModuleSession, own: &[ModuleHold]) -> Result<()
     }
     let tenants: Vec<&str> = own.iter().map(|hold| hold.tenant.as_str()).collect();
     let fences: Vec<i64> = own.iter().map(|hold| hold.fence).collect();
-    session.client.query(GIVE_BACK, &[&tenants, &fences, &announcements::CHANNEL]).await?;
+    let told = |hold: &ModuleHold| Change::Modules(hold.tenant.clone());
+    let told: Vec<String> =
+        own.iter().flat_map(|hold| announcements::signed(&session.signatures, &told(hold))).collect();
+    session.client.query(GIVE_BACK, &[&tenants, &fences, &announcements::CHANNEL, &told]).await?;
     Ok(())
 }
 

@@ -2,12 +2,15 @@
 //! ends, which it does however the process ends. So other processes can take over at once and need not wait until the
 //! leases expire.
 
+use std::sync::Arc;
+
 use platform_model::error::Result;
 use time::OffsetDateTime;
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::Database;
+use crate::signatures::Signatures;
 
 const OPEN: &str = include_str!("../../../../sql/queries/module_holders/open_session.sql");
 
@@ -20,6 +23,7 @@ pub struct ModuleSession {
     /// When the backend started; it distinguishes the connection from a later one, because process ids are reused.
     pub(crate) start: OffsetDateTime,
     driver: JoinHandle<()>,
+    pub(super) signatures: Arc<Signatures>,
 }
 
 impl ModuleSession {
@@ -36,7 +40,7 @@ impl ModuleSession {
             ended();
         });
         let (pid, start) = (0, OffsetDateTime::UNIX_EPOCH);
-        let mut session = Self { client, pid, start, driver };
+        let mut session = Self { client, pid, start, driver, signatures: database.signatures.clone() };
         // TCP keep-alive lets PostgreSQL notice within seconds that the machine of this process is gone.
         let settings =
             "SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3";

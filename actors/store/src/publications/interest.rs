@@ -10,15 +10,14 @@ use tokio::time::sleep;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
+use super::running::wait_for_running;
 use super::tenants::{DeliveryHold, SharedTenant};
 use super::{Publications, TenantSubscription, channel};
 use crate::Database;
 use crate::connect::CONNECT;
-use crate::servers::DEAD_AFTER;
+use crate::servers::{DEAD_AFTER, end_connections_of_dead};
 
 const JOIN: &str = include_str!("../../../../sql/queries/publications/join.sql");
-const LIST_RUNNING: &str = include_str!("../../../../sql/queries/publications/list_running.sql");
-const COUNT_RUNNING: &str = include_str!("../../../../sql/queries/publications/count_running.sql");
 const REGISTER: &str = include_str!("../../../../sql/queries/publications/register.sql");
 const FIND_PEERS: &str = include_str!("../../../../sql/queries/publications/find_peers.sql");
 const ASSERT_FROM_NOW_ON: &str = include_str!("../../../../sql/queries/publications/assert_from_now_on.sql");
@@ -29,8 +28,9 @@ const LIST_UNSHARED: &str = include_str!("../../../../sql/queries/publications/l
 
 /// The time that a starting server waits for the others to respond.
 const UNRESPONSIVE: Duration = Duration::from_secs(5);
-/// The longest wait for running transactions. The timeouts of writes and of steps bound these.
-const LONGEST: Duration = Duration::from_secs(10);
+/// How long the lease of another server must be seen as ended before its connections are ended, and the interval of
+/// further attempts. After a pause of PostgreSQL the leases of all servers have ended for a moment.
+const CERTAIN: Duration = Duration::from_secs(2);
 /// The longest loss of the listening connection during which no other server can have come and gone unnoticed.
 const SHORT_LOSS: Duration = Duration::from_secs(20);
 
@@ -80,21 +80,7 @@ impl Database {
         if client.execute(JOIN, &[&server, &state.tenant.as_str(), &is_subscribed]).await? == 0 {
             return Err(Error::unavailable("this server does not take part at this moment"));
         }
-        let begun = Instant::now();
-        let running: Vec<String> = client.query_one(LIST_RUNNING, &[]).await?.get(0);
-        let mut pause = Duration::from_millis(1);
-        while !running.is_empty() {
-            let left: i64 = client.query_one(COUNT_RUNNING, &[&running]).await?.get(0);
-            if left == 0 {
-                break;
-            }
-            if begun.elapsed() > LONGEST {
-                return Err(Error::unavailable(format!("{left} transactions run for a long time")));
-            }
-            sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
-        Ok(())
+        wait_for_running(&client, &state.tenant).await
     }
 
     /// Waits until this server is registered, and until each transaction of every other server asserts that no other
@@ -162,6 +148,9 @@ pub(crate) struct Listening {
     client: Arc<Client>,
     /// Whether this server has been registered since this connection began.
     was_registered: bool,
+    /// When this server first saw that the lease of another one ended long ago, or last ended the connections of such
+    /// servers.
+    dead_since: Option<Instant>,
 }
 
 impl Listening {
@@ -171,7 +160,7 @@ impl Listening {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(crate) async fn begin(publications: &Arc<Publications>, client: Arc<Client>) -> Result<Self> {
-        let Some(server) = publications.server() else { return Ok(Self { client, was_registered: false }) };
+        let Some(server) = publications.server() else { return Ok(Self::over(client, false)) };
         client.batch_execute("SET synchronous_commit = off").await?;
         let subscribed = publications.tenants.subscribed();
         let delivery_holds =
@@ -205,9 +194,26 @@ impl Listening {
         drop(decided);
         publications.lost_at.lock().take();
         *publications.listening.lock() = Some(client.clone());
-        let mut listening = Self { client, was_registered: registered.is_some() };
+        let mut listening = Self::over(client, registered.is_some());
         listening.check(publications).await?;
         Ok(listening)
+    }
+
+    fn over(client: Arc<Client>, was_registered: bool) -> Self {
+        Self { client, was_registered, dead_since: None }
+    }
+
+    /// Ends the connections of servers whose lease ended long ago, when that has been so for a while.
+    async fn end_dead(&mut self, server: i64, are_there: bool) {
+        match (are_there, self.dead_since) {
+            (false, _) => self.dead_since = None,
+            (true, None) => self.dead_since = Some(Instant::now()),
+            (true, Some(since)) if since.elapsed() > CERTAIN => {
+                end_connections_of_dead(&self.client, server).await;
+                self.dead_since = Some(Instant::now());
+            }
+            (true, Some(_)) => {}
+        }
     }
 
     /// Checks whether other servers exist, and whether they still count this one as living.
@@ -241,6 +247,7 @@ impl Listening {
             peers = self.find_peers(server).await?;
         }
         publications.is_registered.store(peers.is_some(), Ordering::Release);
+        self.end_dead(server, peers.is_some_and(|peers| peers.has_gone)).await;
         let Some(Peers { exist, asserts, .. }) = peers else {
             publications.assume_peers();
             return Ok(());
@@ -260,7 +267,12 @@ impl Listening {
 
     async fn find_peers(&self, server: i64) -> Result<Option<Peers>> {
         let row = self.client.query_opt(FIND_PEERS, &[&server, &DEAD_AFTER.as_secs_f64()]).await?;
-        Ok(row.map(|row| Peers { exist: row.get(0), asserts: row.get(1), has_dead: row.get(2) }))
+        Ok(row.map(|row| Peers {
+            exist: row.get(0),
+            asserts: row.get(1),
+            has_dead: row.get(2),
+            has_gone: row.get(3),
+        }))
     }
 
     /// Registers this server again if others counted it as dead, and removes the servers whose lease ended long ago.
@@ -284,8 +296,10 @@ struct Peers {
     exist: bool,
     /// Whether the transactions of this server assert.
     asserts: bool,
-    /// Whether the lease of another one ended long ago.
+    /// Whether the lease of another registered one ended long ago.
     has_dead: bool,
+    /// Whether the lease of another one ended long ago, registered or not.
+    has_gone: bool,
 }
 
 /// Whether this server was registered before or is newly registered.

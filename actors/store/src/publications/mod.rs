@@ -37,6 +37,7 @@ mod outbox;
 mod payload;
 mod publishing;
 mod returning;
+mod running;
 mod tenants;
 mod transaction;
 
@@ -62,6 +63,8 @@ use tenants::Tenants;
 pub use tenants::{Deliver, DeliveryHold, IsUsed, LocalDelivery};
 pub use transaction::Route;
 pub(crate) use transaction::{Checked, TransactionPublications};
+
+use crate::signatures::Signatures;
 
 /// Ends the sessions of a tenant at this server. Publications for the tenant wait until the second argument is
 /// dropped.
@@ -107,6 +110,7 @@ pub struct Publications {
     /// The holds on deliveries after a loss of the listening connection, until it is known which tenants missed
     /// something.
     delivery_holds: Mutex<Vec<DeliveryHold>>,
+    signatures: Arc<Signatures>,
 }
 
 /// The sessions and modules of a server, as receivers of publications.
@@ -121,7 +125,7 @@ pub struct Receivers {
 
 impl Publications {
     /// Creates the publications of a process. `token` is a text of 16 characters that is unique to it.
-    pub(crate) fn new(token: String, unused_timeout: Duration) -> Self {
+    pub(crate) fn new(token: String, unused_timeout: Duration, signatures: Arc<Signatures>) -> Self {
         Self {
             server: OnceLock::new(),
             next_batch: AtomicU64::new(1),
@@ -140,6 +144,7 @@ impl Publications {
             token,
             lost_at: Mutex::default(),
             delivery_holds: Mutex::default(),
+            signatures,
         }
     }
 
@@ -190,15 +195,29 @@ impl Publications {
         }
     }
 
-    /// Returns the channels and payloads of a `NOTIFY`.
+    /// Returns the channels and signed payloads of a `NOTIFY`.
     fn pieces(&self, tenant: &TenantId, publications: &[Publication]) -> (Vec<String>, Vec<String>) {
-        let server = self.server().unwrap_or_default();
-        let batch = self.next_batch.fetch_add(1, Ordering::Relaxed);
-        let payloads = payload::payloads(server, batch, publications);
-        (vec![channel(tenant); payloads.len()], payloads)
+        let channel = channel(tenant);
+        let payloads = self.payloads(publications);
+        let signed =
+            payloads.iter().map(|payload| self.signatures.sign(&channel, payload).into_owned()).collect();
+        (vec![channel; payloads.len()], signed)
     }
 
-    /// Processes a notification of the listening connection. Returns whether it came on the channel of a tenant.
+    /// Returns payloads of publications without signatures.
+    fn payloads(&self, publications: &[Publication]) -> Vec<String> {
+        let server = self.server().unwrap_or_default();
+        let batch = self.next_batch.fetch_add(1, Ordering::Relaxed);
+        payload::payloads(server, batch, publications)
+    }
+
+    /// Returns the signatures of what servers send each other.
+    pub(crate) fn signatures(&self) -> &Arc<Signatures> {
+        &self.signatures
+    }
+
+    /// Processes a notification of the listening connection, without its signature. Returns whether it came on the
+    /// channel of a tenant.
     pub(crate) fn receive(
         self: &Arc<Self>,
         assemblies: &mut Assemblies,

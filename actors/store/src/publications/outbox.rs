@@ -101,8 +101,11 @@ async fn send(database: &Database, by_tenant: &[(TenantId, Vec<Publication>)]) -
             .map(|(tenant, publications)| (tenant, publications.clone()))
             .collect();
         let notify = transaction.prepare_cached(NOTIFY).await?;
-        carried.send(&transaction, &notify, &sent).await?;
+        let bytes = carried.send(&transaction, &notify, &sent).await?;
         transaction.commit().await?;
+        for ((tenant, _), bytes) in sent.iter().zip(bytes) {
+            database.tenant_limits().of(tenant).transient_bytes().charge(bytes as u64);
+        }
         for (tenant, kept) in by_tenant.iter().filter(|(tenant, _)| !carried.sends(tenant)) {
             database.publications.deliver_here(tenant, kept.clone());
         }

@@ -88,10 +88,11 @@ impl Database {
 
     /// Waits until all notifications have arrived that are committed by now: sends one and waits for it.
     async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
-        let (channels, payloads) = self.publications.pieces(&state.tenant, &[]);
+        let (channel, payloads) = (channel(&state.tenant), self.publications.payloads(&[]));
         let (sender, came) = oneshot::channel();
+        let signed: Vec<_> = payloads.iter().map(|payload| self.signatures.sign(&channel, payload)).collect();
         *state.mark.lock() = payloads.first().cloned().map(|payload| (payload, sender));
-        self.loader().await?.execute(NOTIFY, &[&channels, &payloads]).await?;
+        self.loader().await?.execute(NOTIFY, &[&vec![&channel; signed.len()], &signed]).await?;
         match timeout(ARRIVAL, came).await {
             Ok(Ok(())) => Ok(()),
             _ => Err(Error::unavailable("the connection to the database was lost")),

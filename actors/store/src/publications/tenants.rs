@@ -223,10 +223,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::signatures::Signatures;
 
     /// A state whose deliveries are counted.
     fn counted() -> (Arc<SharedTenant>, Arc<super::super::Publications>, Arc<AtomicUsize>) {
-        let publications = Arc::new(super::super::Publications::new(String::new(), Duration::ZERO));
+        let publications = Arc::new(super::super::Publications::new(
+            String::new(),
+            Duration::ZERO,
+            Arc::new(Signatures::new(String::new())),
+        ));
         let count = Arc::<AtomicUsize>::default();
         let counter = count.clone();
         let deliver: Deliver = Box::new(move |_, _| {

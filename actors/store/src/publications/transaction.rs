@@ -13,6 +13,7 @@ use tokio_postgres::Statement;
 
 use super::tenants::SharedTenant;
 use super::{LIST_OTHERS, LocalDelivery, Publications};
+use crate::signatures::Signatures;
 
 /// The SQLSTATE that `assert_unshared.sql` raises: another server has joined the tenant.
 const SHARED: &str = "PL001";
@@ -150,6 +151,11 @@ impl TransactionPublications {
         self.tenants.iter_mut().for_each(|published| published.delivery = None);
     }
 
+    /// Returns the signatures, for notifications that statements of the transaction send.
+    pub(crate) fn signatures(&self) -> &Arc<Signatures> {
+        self.publications.signatures()
+    }
+
     fn ids(&self) -> Vec<&str> {
         self.tenants.iter().map(|published| published.tenant.tenant.as_str()).collect()
     }
@@ -206,23 +212,28 @@ impl TransactionPublications {
         matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database { .. }, .. }))
     }
 
-    /// Sends publications, which PostgreSQL delivers at the commit. It is part of the caller's transaction.
+    /// Sends publications, which PostgreSQL delivers at the commit, and returns the bytes of each entry. It is part of
+    /// the caller's transaction.
     pub(crate) async fn send(
         &self,
         client: &impl GenericClient,
         statement: &Statement,
         by_tenant: &[(&TenantId, Vec<Publication>)],
-    ) -> Result<()> {
+    ) -> Result<Vec<usize>> {
         let (mut channels, mut payloads) = (Vec::new(), Vec::new());
-        for (tenant, publications) in by_tenant.iter().filter(|(_, publications)| !publications.is_empty()) {
-            let (more_channels, more) = self.publications.pieces(tenant, publications);
-            channels.extend(more_channels);
-            payloads.extend(more);
+        let mut bytes = vec![0; by_tenant.len()];
+        for (bytes, (tenant, publications)) in bytes.iter_mut().zip(by_tenant) {
+            if !publications.is_empty() {
+                let (more_channels, more) = self.publications.pieces(tenant, publications);
+                *bytes = more.iter().map(String::len).sum();
+                channels.extend(more_channels);
+                payloads.extend(more);
+            }
         }
         if !channels.is_empty() {
             client.execute(statement, &[&channels, &payloads]).await?;
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Returns the deliverer of the publications of a tenant after the commit.

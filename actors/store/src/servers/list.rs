@@ -101,7 +101,8 @@ pub async fn set_state(database: &Database, slot: i16, state: State) -> Result<(
     }
 }
 
-/// Frees the slot of a server that is gone, or with `force` of a living one, which takes another slot. One statement.
+/// Frees the slot of a server that is gone, or with `force` of a living one, which takes another slot. The connections
+/// of that server to the database end. One statement.
 ///
 /// # Errors
 /// `Invalid` when the server lives and is not forced; `Unavailable` or `Database`.

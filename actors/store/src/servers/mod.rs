@@ -6,6 +6,7 @@
 //! them. So a server that was paused, evicted or cut off from the database can create no id that another server
 //! creates too. It creates none at all until it holds a slot again, and requests that need one get 503.
 
+mod dead;
 mod list;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
+pub(crate) use dead::end_connections_of_dead;
 pub use list::{Server, State, evict, list_living, list_servers, set_state};
 
 const TAKE: &str = include_str!("../../../../sql/queries/servers/take.sql");
@@ -137,6 +139,7 @@ impl Membership {
             Some(row) => {
                 self.ids.reserve(held.slot, 0, row.get(1));
                 self.note_state(row.get(0));
+                crate::metrics::NOTIFICATION_QUEUE.set(row.get::<_, f64>(2));
                 self.note_renewal(held.slot);
             }
             None => {
@@ -154,6 +157,8 @@ impl Membership {
     /// `Unavailable` when no slot is free or the database is not reachable; `Database`.
     async fn take(&self, client: &Client, introduced: &Introduced, connections: i32) -> Result<()> {
         let Introduced { incarnation, introduction } = introduced;
+        // The row of the slot is the only trace of the connections of the server that held it before.
+        end_connections_of_dead(client, *incarnation).await;
         let state = match (self.is_stopping(), self.is_drained()) {
             (true, _) => State::Stopping,
             (false, true) => State::Draining,

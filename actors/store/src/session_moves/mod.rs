@@ -23,6 +23,7 @@ use tokio_postgres::types::ToSql;
 use crate::Database;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
 use crate::servers::DEAD_AFTER;
+use crate::signatures::Signatures;
 pub use of_users::SessionsOfUser;
 pub use stored::StoredSession;
 
@@ -49,12 +50,12 @@ pub const BIRTH_BITS: u32 = 24;
 pub type HandleMessage = Box<dyn Fn(ServerMessage) + Send + Sync>;
 
 /// The messages about sessions from and to this server.
-#[derive(Default)]
 pub struct SessionMoves {
     server: OnceLock<i64>,
     handle: OnceLock<HandleMessage>,
     sender: OnceLock<mpsc::UnboundedSender<Outgoing>>,
     next_batch: AtomicU64,
+    signatures: Arc<Signatures>,
 }
 
 /// The recipient of a request to the holder of a session.
@@ -88,6 +89,17 @@ struct Question {
 }
 
 impl SessionMoves {
+    /// Creates the messages of a process that is not connected yet.
+    pub(crate) fn new(signatures: Arc<Signatures>) -> Self {
+        Self {
+            server: OnceLock::new(),
+            handle: OnceLock::new(),
+            sender: OnceLock::new(),
+            next_batch: AtomicU64::new(0),
+            signatures,
+        }
+    }
+
     /// Sets the incarnation of this server and the handler of messages, and starts to send. It is called once; a
     /// process without sessions does not call it.
     pub fn install(&self, server: i64, database: &Database, handle: HandleMessage) {
@@ -109,7 +121,8 @@ impl SessionMoves {
         self.server.get().map(|server| format!("LISTEN {CHANNEL}{server}"))
     }
 
-    /// Processes a notification of the listening connection. Returns whether it was a message to this server.
+    /// Processes a notification of the listening connection, without its signature. Returns whether it was a message to
+    /// this server.
     pub(crate) fn receive(&self, assembly: &mut Assembly, channel: &str, payload: &str) -> bool {
         if !channel.starts_with(CHANNEL) {
             return false;
@@ -246,14 +259,16 @@ impl Batch {
         for outgoing in outgoing {
             match outgoing {
                 Outgoing::Tell(server, message) => {
-                    batch.add(format!("{CHANNEL}{server}"), moves.pieces(&message));
+                    batch.add(&moves.signatures, format!("{CHANNEL}{server}"), &moves.pieces(&message));
                 }
                 Outgoing::Ask(Question { client, birth, message, is_repeated, asked }) => {
                     match moves.pieces(&message).pop().filter(|text| text.len() < QUESTION_BYTES) {
                         Some(question) => {
                             batch.clients.push(client);
                             batch.births.push(birth);
-                            batch.questions.push(question);
+                            batch
+                                .questions
+                                .push(moves.signatures.sign_for_any_server(&question).into_owned());
                             batch.are_repeated.push(is_repeated);
                             batch.asked.push(asked);
                         }
@@ -268,7 +283,8 @@ impl Batch {
                     let number = moves.next_batch.fetch_add(1, Ordering::Relaxed);
                     let text = encode(&[Publication::SessionMoves(point)]);
                     // The batches of publications have plain numbers, so these begin with a letter.
-                    batch.add(channel(&tenant), cut(moves.server(), format!("s{number}"), &text));
+                    let pieces = cut(moves.server(), format!("s{number}"), &text);
+                    batch.add(&moves.signatures, channel(&tenant), &pieces);
                     batch.sent.push(sent);
                 }
                 Outgoing::Forget(client) => batch.forgotten.push(client),
@@ -278,9 +294,9 @@ impl Batch {
         batch
     }
 
-    fn add(&mut self, channel: String, payloads: Vec<String>) {
+    fn add(&mut self, signatures: &Signatures, channel: String, payloads: &[String]) {
+        self.payloads.extend(payloads.iter().map(|payload| signatures.sign(&channel, payload).into_owned()));
         self.channels.extend(std::iter::repeat_n(channel, payloads.len()));
-        self.payloads.extend(payloads);
     }
 
     /// Sends everything in one transaction. Returns the recipients of the requests.

@@ -16,6 +16,8 @@ const UNLIMITED: u64 = u64::MAX;
 const BURST: f64 = 2.0;
 /// The seconds' worth of computing time of modules that may be used at once.
 const MODULE_BURST: f64 = 1.0;
+/// The seconds' worth of bytes of unstored writes that may be sent at once.
+const TRANSIENT_BURST: f64 = 4.0;
 
 /// A kind of usage that each server counts and the others know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,19 +49,20 @@ pub struct TenantLimits {
     origins: Mutex<[LimitOrigin; TenantLimit::ALL.len()]>,
     requests: Rate,
     module_micros: Rate,
+    transient_bytes: Rate,
     /// The usage of the tenant at this server.
     here: [AtomicI64; Counted::ALL.len()],
     /// The usage at the other servers, as they last stored it.
     elsewhere: [AtomicI64; Counted::ALL.len()],
     amounts: Amounts,
-    /// The rates of the last second: requests, and microseconds of modules.
+    /// The rates of the last second: requests, microseconds of modules, and bytes of unstored writes.
     lately: Mutex<Lately>,
 }
 
 #[derive(Debug, Default)]
 struct Lately {
-    admitted: [u64; 2],
-    per_second: [u64; 2],
+    admitted: [u64; 3],
+    per_second: [u64; 3],
 }
 
 impl TenantLimits {
@@ -70,6 +73,7 @@ impl TenantLimits {
             origins: Mutex::new([LimitOrigin::Server; TenantLimit::ALL.len()]),
             requests: Rate::default(),
             module_micros: Rate::default(),
+            transient_bytes: Rate::default(),
             here: Default::default(),
             elsewhere: Default::default(),
             amounts: Amounts::default(),
@@ -94,6 +98,8 @@ impl TenantLimits {
             rate(TenantLimit::RequestsPerSecond)
                 .map(|per_second| (per_second, burst.unwrap_or(per_second * BURST))),
         );
+        let transient_bytes = rate(TenantLimit::TransientBytesPerSecond);
+        self.transient_bytes.set(transient_bytes.map(|bytes| (bytes, bytes * TRANSIENT_BURST)));
         // All modules of a tenant run at one server, so it gets the whole rate.
         let millis = values.get(TenantLimit::ModuleMillisPerSecond).map(|millis| millis as f64);
         let micros = millis.map(|millis| millis * 1000.0);
@@ -125,6 +131,12 @@ impl TenantLimits {
     /// Returns the rate of the microseconds that modules compute.
     pub fn module_micros(&self) -> &Rate {
         &self.module_micros
+    }
+
+    /// Returns the rate of the bytes of unstored writes that pass to other servers. It is charged when they are sent,
+    /// so the next write waits.
+    pub fn transient_bytes(&self) -> &Rate {
+        &self.transient_bytes
     }
 
     /// Counts one more at this server.
@@ -182,7 +194,8 @@ impl TenantLimits {
 
     /// Computes the rates of the time since the last call.
     pub(super) fn note_rates(&self, passed: Duration) {
-        let admitted = [self.requests.admitted(), self.module_micros.admitted()];
+        let rates = [&self.requests, &self.module_micros, &self.transient_bytes];
+        let admitted = rates.map(Rate::admitted);
         let mut lately = self.lately.lock();
         for (place, admitted) in admitted.into_iter().enumerate() {
             let more = admitted - std::mem::replace(&mut lately.admitted[place], admitted);
@@ -203,6 +216,7 @@ impl TenantLimits {
         let rates = [
             (TenantLimit::RequestsPerSecond, &self.requests, lately.per_second[0]),
             (TenantLimit::ModuleMillisPerSecond, &self.module_micros, lately.per_second[1] / 1000),
+            (TenantLimit::TransientBytesPerSecond, &self.transient_bytes, lately.per_second[2]),
         ];
         for (limit, rate, per_second) in rates {
             usage.set(limit, rate.is_limited().then_some(per_second));

@@ -23,6 +23,7 @@ use crate::measurements::{self, SentMeasurements};
 use crate::module_leases;
 use crate::operations::{self, OperationUpdate, ToQueue};
 use crate::publications::{self, Checked, Publications, TransactionPublications, add};
+use crate::signatures::Signatures;
 
 /// The changes of one batch, grouped by kind.
 #[derive(Default)]
@@ -196,7 +197,7 @@ async fn run(
     writes: &[Write],
     end: End,
 ) -> Result<Vec<Written>> {
-    let statements = Statements::prepare(client).await?;
+    let statements = Statements::prepare(client, carried.signatures()).await?;
     let mut by = ByKind::sort(writes);
     let hold = module_leases::prepare(client, &by.required_fences).await?;
     let alone = by.is_one_statement() && carried.asserts_nothing() && end == End::IfUnshared;
@@ -296,7 +297,7 @@ struct Statements {
     update_alarms: Statement,
     measurements: measurements::Statements,
     insert_objects: Statement,
-    update_objects: Statement,
+    update_objects: managed_objects::UpdateStatement,
     insert_events: Statement,
     update_events: Statement,
     queue_operations: Statement,
@@ -307,14 +308,14 @@ struct Statements {
 }
 
 impl Statements {
-    async fn prepare(client: &Object) -> Result<Self> {
+    async fn prepare(client: &Object, signatures: &Arc<Signatures>) -> Result<Self> {
         Ok(Self {
             raise_alarms: client.prepare_cached(alarms::RAISE).await?,
             count_repetitions: client.prepare_cached(alarms::COUNT_REPETITION).await?,
             update_alarms: client.prepare_cached(alarms::UPDATE).await?,
             measurements: measurements::Statements::prepare(client).await?,
             insert_objects: client.prepare_cached(managed_objects::INSERT).await?,
-            update_objects: client.prepare_cached(managed_objects::UPDATE).await?,
+            update_objects: managed_objects::UpdateStatement::prepare(client, signatures).await?,
             insert_events: client.prepare_cached(events::INSERT).await?,
             update_events: client.prepare_cached(events::UPDATE).await?,
             queue_operations: client.prepare_cached(operations::INSERT).await?,
