@@ -40,12 +40,9 @@ pub fn run() -> ExitCode {
         Command::Serve(settings) => serve(&settings, None),
         Command::Demo { settings, demo: arguments } => match &arguments.url {
             Some(url) => return demo::at_server(url, &arguments),
-            None if arguments.remove => on_database(&settings, async |database, _| {
-                database.migrate().await?;
-                // A server that runs is notified under the key.
-                secret_key::open(&settings.store, database).await?;
-                Ok(demo::remove_from(database).await?)
-            }),
+            None if arguments.remove => {
+                administer(&settings, async |database, _| demo::remove_from(database).await)
+            }
             None => Demo::new(&settings, &arguments)
                 .map_err(Failure::from)
                 .and_then(|(settings, demo)| serve(&settings, Some(demo))),

@@ -9,7 +9,7 @@ WITH change AS (
         AS change (
             tenant, id, sets_type, type, sets_name, name, owner, fragments, removed, updated_at,
             sets_interval, response_interval, sets_templates, audit_id, user_name, application,
-            -- What servers are notified of, if it is so: another interval, other names.
+            -- The notifications of servers, for changes of the interval and of names.
             told_interval, told_names)
 ), updated AS (
     UPDATE managed_objects o

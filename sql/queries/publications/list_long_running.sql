@@ -1,5 +1,5 @@
--- Returns the processes of PostgreSQL that run those of these transactions ($1) that are still running, with the servers
--- they belong to.
+-- Returns the processes of PostgreSQL that run those of these transactions ($1) that are still running, with the
+-- servers they belong to.
 SELECT running_in.pid, server.name
 FROM pg_snapshot_xip(pg_current_snapshot()) AS running
 JOIN pg_stat_activity AS running_in ON running_in.backend_xid = running::xid

@@ -1,5 +1,5 @@
--- Ends the connections of the other servers ($1 is this one) whose lease ended more than $2 seconds ago, and returns the
--- names of these servers. A server that hangs reads no notifications, and PostgreSQL keeps what it has not read.
+-- Ends the connections of the other servers ($1 is this one) whose lease ended more than $2 seconds ago, and returns
+-- the names of these servers. A server that hangs reads no notifications, and PostgreSQL keeps what it has not read.
 SELECT dead.name, count(pg_terminate_backend(connected.pid))
 FROM servers AS dead
 JOIN pg_stat_activity AS connected ON right(connected.application_name, 16) = dead.token

@@ -122,7 +122,8 @@ impl ApiError {
         Self::TooManyRequests { of: "requests of this tenant (limit requestsPerSecond)", retry_after }
     }
 
-    /// Creates the error for a write that is not stored, of a tenant whose writes of this kind exceed their rate (Z-20).
+    /// Creates the error for a write that is not stored, of a tenant whose writes of this kind exceed their rate
+    /// (Z-20).
     pub fn over_transient_rate(wait: Duration) -> Self {
         let retry_after = wait.as_secs_f64().ceil().max(1.0) as u64;
         let of = "bytes of TRANSIENT and CEP writes of this tenant (limit transientBytesPerSecond)";

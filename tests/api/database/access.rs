@@ -1,4 +1,4 @@
-//! Who may connect to the database: by default every role of PostgreSQL, who could then listen to the servers.
+//! The right to connect to the database: by default every role of PostgreSQL has it and could listen to the servers.
 
 use crate::harness::{Program, TestDatabase, TestServer, run, scratch};
 

@@ -42,7 +42,7 @@ async fn valid_data_is_to_be_sent_again_while_the_queue_of_notifications_is_full
         assert!(answer.header("Retry-After").is_some(), "{path}: {}", answer.text);
     }
     assert_eq!(csv::send(&meter, "301,hot").await, "50,1,503\n");
-    // What notifies nobody is stored.
+    // Data that notifies nobody is stored.
     admin.create("/measurement/measurements", &measurement_of(&device, "2026-04-01T00:00:00Z", 7)).await;
 
     server.database().run_script("DROP FUNCTION refuse_commit CASCADE").await;

@@ -188,7 +188,7 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     })
     .await;
     let missed = raise(&server.admin(), &device, 1..2).await;
-    // What a server that hangs does not read would fill PostgreSQL's queue of notifications.
+    // A server that hangs reads no notifications, and would fill PostgreSQL's queue of them.
     eventually("the end of the connections of the server that hangs", async || {
         let connected = "SELECT FROM pg_stat_activity WHERE right(application_name, 16) = $1";
         database.query(connected, &[&token]).await.is_empty().then_some(())

@@ -50,7 +50,7 @@ impl From<tokio_postgres::Error> for DatabaseError {
     }
 }
 
-/// What an error of PostgreSQL means for the request whose statement failed.
+/// The meaning of an error of PostgreSQL for the request whose statement failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// The request conflicted with concurrent ones; repeating it helps at once.

@@ -1,5 +1,5 @@
-//! The running transactions of servers, which may not have seen a new row of `publication_listeners`. Others are told
-//! apart by their `application_name`: that of a server's connections ends with its token.
+//! The running transactions of servers, which may not have seen a new row of `publication_listeners`. The
+//! `application_name` of a server's connections ends with its token, which distinguishes them from those of others.
 
 use std::time::{Duration, Instant};
 

@@ -7,8 +7,9 @@ use super::DEAD_AFTER;
 
 const END_DEAD: &str = include_str!("../../../../sql/queries/servers/end_dead.sql");
 
-/// Ends the connections of servers that are dead by their lease. What such a server does not read fills PostgreSQL's
-/// queue of notifications, until no server can publish anything. A failure is only logged, because it stops nothing.
+/// Ends the connections of servers that are dead by their lease. PostgreSQL keeps the notifications that such a server
+/// does not read until their queue is full, and then no server can publish anything. A failure is only logged, because
+/// it stops nothing.
 pub(crate) async fn end_connections_of_dead(client: &Client, own: i64) {
     match client.query(END_DEAD, &[&own, &DEAD_AFTER.as_secs_f64()]).await {
         Ok(ended) => {

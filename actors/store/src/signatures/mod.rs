@@ -1,11 +1,11 @@
-//! Signatures of what servers send each other over `NOTIFY`. Whoever may connect to the database can listen and notify
-//! too, so a payload counts only with an HMAC under a key that is derived from the deployment's secret key.
+//! Signatures of what servers send each other over `NOTIFY`. Every role that may connect to the database can listen
+//! and notify too, so a payload counts only with an HMAC under a key that is derived from the deployment's secret key.
 //!
 //! # Format
 //!
-//! `!<HMAC-SHA-256 in base64url><origin>.<number>:<text>`. The origin is unique to the sending process, and it uses each
-//! number once, so a payload that somebody heard and sends again is recognized ([`replays`]). The HMAC covers the name
-//! of the channel too: what was sent for one tenant is worth nothing on the channel of another.
+//! `!<HMAC-SHA-256 in base64url><origin>.<number>:<text>`. The origin is unique to the sending process, which uses each
+//! number once, so a payload that somebody received and sends again is recognized ([`replays`]). The HMAC covers the
+//! name of the channel too: what was sent for one tenant is worth nothing on the channel of another.
 //!
 //! # Upgrades
 //!
@@ -34,8 +34,8 @@ use self::replays::Replays;
 const SIGNED: char = '!';
 /// The characters of a signature.
 const SIGNATURE: usize = 43;
-/// The prefix of the channels of single servers. A request to the unknown holder of a session is signed for this prefix,
-/// because PostgreSQL chooses the channel.
+/// The prefix of the channels of single servers. A request to the unknown holder of a session is signed for this
+/// prefix, because PostgreSQL chooses the channel.
 const ANY_SERVER: &str = "platform_server_";
 
 /// The key that signs what servers send each other.
@@ -152,8 +152,8 @@ impl Signatures {
                     channel,
                     pid = process,
                     reason = flaw.word(),
-                    "a notification that no server of this deployment sent was ignored; somebody else has access to the \
-                     database"
+                    "a notification that no server of this deployment sent was ignored; somebody else has access to \
+                     the database"
                 );
                 None
             }

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-/// The numbers below the greatest one of an origin that are remembered, in words of 64. PostgreSQL sends in the order of
-/// the commits, and no transaction is open for as long as a process takes to send a million payloads.
+/// The numbers below the greatest one of an origin that are remembered, in words of 64. PostgreSQL sends in the order
+/// of the commits, and no transaction is open for as long as a process takes to send a million payloads.
 const WORDS: u64 = 16_384;
 /// The origins that are remembered: server processes and commands.
 const ORIGINS: usize = 1024;
 
-/// What was received of each origin.
+/// The numbers that were received of each origin.
 #[derive(Debug, Default)]
 pub(super) struct Replays {
     origins: HashMap<Box<str>, Window>,

@@ -1,8 +1,8 @@
 //! The agreement of the servers on signatures, so that servers of versions before signatures can run beside this one.
 //!
 //! A server signs when every registered server does. It ignores unsigned payloads when all servers have had the time to
-//! notice that; the database stores this, so that servers that start later ignore them from the beginning. When an older
-//! server registers again, everybody goes back.
+//! notice that; the database stores this, so that servers that start later ignore them from the beginning. When an
+//! older server registers again, everybody goes back.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -53,8 +53,8 @@ impl Signatures {
         if self.key.get().is_none() {
             return Ok(());
         }
-        // Whoever sent a payload had registered before. So if this check finds no older server, what was ignored before
-        // it came from somebody else.
+        // A server registers before it sends a payload. So if this check finds no older server, the payloads that were
+        // ignored before it came from somebody else.
         let ignored = std::mem::take(&mut *self.ignored.lock());
         let row = client.query_one(FIND_STATE, &[]).await?;
         let (all_sign, is_required): (bool, bool) = (row.get(0), row.get(1));
