@@ -98,11 +98,7 @@ fn channel(origin: &str) -> String {
 }
 
 /// Passes on the payloads of servers that come over a connection.
-async fn pass_on(
-    mut connection: Driver,
-    signatures: Arc<Signatures>,
-    sender: mpsc::UnboundedSender<String>,
-) {
+async fn pass_on(mut connection: Driver, signatures: Arc<Signatures>, sender: mpsc::UnboundedSender<String>) {
     while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
         if let AsyncMessage::Notification(notification) = message
             && let (channel, pid) = (notification.channel(), notification.process_id())
