@@ -1,5 +1,7 @@
 //! Files that are being registered: how many a tenant has at once, and what ends one early (N-18).
 
+use std::time::Duration;
+
 use super::{CONTENT_TYPE, REGISTRATIONS, form, upload};
 use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, RawConnection, TestDatabase, TestServer, eventually};
 
@@ -25,6 +27,8 @@ async fn send_slow_file(server: &TestServer, admin: &Caller) -> RawConnection {
     ];
     connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
     connection.send(&body).await;
+    // A small file that came first would take the only place, and the slow one would get 429.
+    tokio::time::sleep(Duration::from_secs(3)).await;
     small_file_gets(admin, 429).await;
     connection
 }
