@@ -103,6 +103,8 @@ pub(crate) struct Signatures {
     all_sign: AtomicBool,
     /// Whether unsigned payloads are ignored.
     is_strict: AtomicBool,
+    /// The time until which this server signs although an older one is registered.
+    signs_until: Mutex<Option<Instant>>,
     /// The time since when this server has seen that every registered server signs.
     all_sign_since: Mutex<Option<Instant>>,
     /// The channels on which unsigned payloads were ignored since the last check.
@@ -119,6 +121,7 @@ impl Signatures {
             replays: Mutex::default(),
             all_sign: AtomicBool::new(false),
             is_strict: AtomicBool::new(false),
+            signs_until: Mutex::default(),
             all_sign_since: Mutex::default(),
             ignored: Mutex::default(),
         }

@@ -20,6 +20,8 @@ const REQUIRE_NO_MORE: &str = include_str!("../../../../sql/queries/signatures/r
 /// The time in which every server notices that all others sign, and in which its transactions with unsigned payloads
 /// end.
 const NOTICED: Duration = Duration::from_secs(30);
+/// The time in which every server notices that another one does not sign, and accepts unsigned payloads.
+const ACCEPTED: Duration = Duration::from_secs(2);
 
 impl Database {
     /// Signs what this process sends to servers from now on, and verifies what it receives. It is called after
@@ -58,11 +60,13 @@ impl Signatures {
         let ignored = std::mem::take(&mut *self.ignored.lock());
         let row = client.query_one(FIND_STATE, &[]).await?;
         let (all_sign, is_required): (bool, bool) = (row.get(0), row.get(1));
-        if self.all_sign.swap(all_sign, Ordering::AcqRel) != all_sign {
-            tracing::info!(all_sign, "servers sign what they send each other as soon as all of them can");
-        }
-        if all_sign {
-            let since = *self.all_sign_since.lock().get_or_insert_with(Instant::now);
+        if !all_sign {
+            self.accept_unsigned();
+            if is_required {
+                client.execute(REQUIRE_NO_MORE, &[]).await?;
+            }
+        } else {
+            let since = self.start_to_sign();
             let is_due = is_alone || since.elapsed() > NOTICED;
             if is_due && !is_required {
                 client.execute(REQUIRE, &[]).await?;
@@ -70,16 +74,37 @@ impl Signatures {
             self.is_strict.store(is_due || is_required, Ordering::Release);
             return Ok(());
         }
-        self.is_strict.store(false, Ordering::Release);
-        *self.all_sign_since.lock() = None;
-        if is_required {
-            client.execute(REQUIRE_NO_MORE, &[]).await?;
-        }
         let missed = !ignored.is_empty() || !std::mem::take(&mut *self.ignored.lock()).is_empty();
         if missed {
             Err(Error::unavailable("notifications of a server of an earlier version were missed"))
         } else {
             Ok(())
+        }
+    }
+
+    /// Signs from now on. Returns since when this is so.
+    fn start_to_sign(&self) -> Instant {
+        if !self.all_sign.swap(true, Ordering::AcqRel) {
+            tracing::info!("every server signs what it sends to the others");
+        }
+        *self.signs_until.lock() = None;
+        *self.all_sign_since.lock().get_or_insert_with(Instant::now)
+    }
+
+    /// Accepts unsigned payloads from now on. If this server ignored them until now, the others may still do so, and it
+    /// signs for a moment longer: until then an older server ends its sessions, of which it has few yet.
+    fn accept_unsigned(&self) {
+        let now = Instant::now();
+        *self.all_sign_since.lock() = None;
+        let mut signs_until = self.signs_until.lock();
+        if self.is_strict.swap(false, Ordering::AcqRel) {
+            *signs_until = Some(now + ACCEPTED);
+        }
+        let signs = signs_until.is_some_and(|until| now < until);
+        if self.all_sign.swap(signs, Ordering::AcqRel) && !signs {
+            tracing::info!(
+                "a server of an earlier version runs, so no server signs what it sends to the others"
+            );
         }
     }
 }
