@@ -64,7 +64,7 @@ fn every_command_finds_the_same_default_directory() {
 }
 
 #[test]
-fn start_says_where_the_data_of_root_is_and_leaves_nothing_when_it_fails() {
+fn start_of_root_that_fails_leaves_nothing() {
     if has_data_of_root() {
         return;
     }
@@ -77,8 +77,6 @@ fn start_says_where_the_data_of_root_is_and_leaves_nothing_when_it_fails() {
         let said = said(command(directory.path(), arguments));
 
         assert!(said.contains("error: --postgres-bin-dir"), "{said}");
-        let told = format!("data in {expected}, because the account ");
-        assert_eq!(said.contains(&told), geteuid().is_root(), "{said}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{said}");
         assert!(!Path::new(&expected).exists(), "{said}");
     }
