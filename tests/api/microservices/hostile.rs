@@ -29,7 +29,7 @@ async fn nothing_a_microservice_sends_makes_a_server_error() {
             assert!(answer.status < 500, "{name}: {value}: {}", answer.text);
         }
     }
-    for text in ["", "null", "[]", "{", "{\"a\":1e999}", "{\"\\u0000\":1}", "\u{feff}{}"] {
+    for text in ["", "null", "[]", "{", "{\"a\":1e999}", "{\"\\u0000\":1}"] {
         let answer = bootstrap.request("PUT", CURRENT).accepting_json().body(text).send().await;
         assert!((400..500).contains(&answer.status), "{text:?}: {}", answer.text);
     }
