@@ -76,6 +76,7 @@ async fn connection_types_are_those_of_both_sides() {
     }
 }
 
+/// An empty list has no common type either (B-08b).
 #[tokio::test]
 async fn handshake_without_a_common_connection_type_fails() {
     let server = TestServer::shared().await;

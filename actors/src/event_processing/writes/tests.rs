@@ -155,7 +155,7 @@ fn rows_that_match_no_request_are_faults_with_a_reason() {
         (UpdateAlarm, vec![("id", id(1)), ("status", text("GONE"))], "'status': GONE"),
         (UpdateAlarm, vec![("id", Value::Boolean(true))], "'id'"),
         (CreateEvent, vec![("time", Value::Integer(i64::MAX))], "'time'"),
-        (CreateEvent, vec![("time", Value::Integer(-1)), ("type", text("t"))], "'time'"),
+        (CreateEvent, vec![("time", Value::Integer(i64::MIN)), ("type", text("t"))], "'time'"),
         (CreateEvent, vec![("source", list(vec![]))], "'source'"),
         (CreateEvent, vec![("fragments", text("plat_X"))], "'fragments'"),
         (CreateEvent, vec![("fragments", map(vec![("a", text("nul \0"))]))], "NUL"),

@@ -140,7 +140,7 @@ fn cast_gives_the_type_or_null() {
         (map(&[]), Text, r#"s:"{}""#),
         (int(1_704_067_200_500), Time, r#"t:"2024-01-01T00:00:00.500Z""#),
         (int(i64::MAX), Time, "null"),
-        (int(-1), Time, "null"),
+        (int(-1), Time, r#"t:"1969-12-31T23:59:59.999Z""#),
         (text("2024-01-01T00:00:00Z"), Time, r#"t:"2024-01-01T00:00:00.000Z""#),
         (text("yesterday"), Time, "null"),
         (map(&[]), Same, "m:{}"),
