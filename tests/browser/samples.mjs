@@ -9,10 +9,10 @@ import { readFile } from "node:fs/promises";
 import net from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { PASSWORD, Platform } from "../clients/platform.mjs";
 import { sleep } from "../clients/wait.mjs";
 import { Chromium } from "./chromium.mjs";
+import { runProgram } from "./program.mjs";
 import { Tenant } from "./tenant.mjs";
 
 const SHARED = "shared.example.com";
@@ -112,23 +112,4 @@ async function play(server, program) {
   }
 }
 
-/** No process stays behind, for any reason of the exit. */
-function killAll() {
-  for (const started of [...Chromium.all, ...Platform.all]) started.kill();
-}
-
-process.on("exit", killAll);
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
-
-try {
-  const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" } };
-  const { values } = parseArgs({ options });
-  if (!values.server) throw new Error(USAGE);
-  await play(path.resolve(values.server), values.browser);
-  console.log("the sample page shows alarms as they change");
-  // Node 20 may loop forever in its own cleanup if it is left to end by itself.
-  process.exit(0);
-} catch (error) {
-  console.error(error.stack);
-  process.exit(1);
-}
+await runProgram(USAGE, play, "the sample page shows alarms as they change");

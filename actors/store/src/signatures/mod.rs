@@ -136,7 +136,7 @@ impl Signatures {
         key.payload(channel, &self.origin, number, payload).into()
     }
 
-    /// Does the same as [`sign`](Self::sign), for the channel of whichever server PostgreSQL chooses.
+    /// Signs a payload for the channel of a server that a query chooses when it sends the payload.
     pub(crate) fn sign_for_any_server<'p>(&self, payload: &'p str) -> Cow<'p, str> {
         self.sign(ANY_SERVER, payload)
     }
