@@ -115,12 +115,13 @@ async fn receive(
     Ok((application, file))
 }
 
-/// Returns the files an archive must hold at its root (W-02); none for types that have no archive.
-fn required(kind: ApplicationType) -> &'static [&'static str] {
+/// Returns the files an archive must hold at its root (W-02), each with the names that it may have; none for types that
+/// have no archive.
+fn required(kind: ApplicationType) -> Vec<Vec<String>> {
     match kind {
-        ApplicationType::Hosted => &["index.html"],
-        ApplicationType::Microservice => &[manifest::FILE, "image.tar"],
-        ApplicationType::External | ApplicationType::ApamaCepRule => &[],
+        ApplicationType::Hosted => vec![vec!["index.html".to_owned()]],
+        ApplicationType::Microservice => vec![manifest::files(), vec!["image.tar".to_owned()]],
+        ApplicationType::External | ApplicationType::ApamaCepRule => Vec::new(),
     }
 }
 
@@ -139,6 +140,7 @@ async fn unpack(
         Ok(archive)
     });
     let archive = archive.await?;
+    let manifest_file = manifest::files().into_iter().find(|file| archive.has(file));
     let (database, id) = (platform.database(), platform.next_id()?);
     let mut upload = Upload::begin(database, &application.owner, id).await?;
     let (sender, mut pieces) = mpsc::channel(PIECES);
@@ -155,7 +157,7 @@ async fn unpack(
                 length: 0,
             }),
             (Piece::Bytes(bytes), Some(file)) => {
-                if file.path == manifest::FILE && text.len() <= manifest::MAX_BYTES {
+                if Some(&file.path) == manifest_file.as_ref() && text.len() <= manifest::MAX_BYTES {
                     text.extend_from_slice(&bytes);
                 }
                 upload.write(bytes).await?;
@@ -168,22 +170,25 @@ async fn unpack(
         }
     }
     unpacking.await?;
-    let has_manifest = files.iter().any(|file| file.path == manifest::FILE);
-    let manifest = has_manifest.then(|| Manifest::parse(&text)).transpose()?;
+    let manifest = manifest_file.map(|file| Manifest::parse(&file, &text)).transpose()?;
     let binary = upload.finish(format!("{}.zip", application.name), "application/zip".into()).await?;
     Ok((NewVersion { binary, files, manifest }, upload))
 }
 
 fn check_complete(archive: &Archive<SpooledTempFile>, kind: ApplicationType) -> Result<(), Error> {
-    let absent = required(kind).iter().filter(|path| !archive.has(path)).copied().collect::<Vec<_>>();
+    let listed =
+        |files: &[&Vec<String>]| files.iter().map(|names| names.join(" or ")).collect::<Vec<_>>().join(", ");
+    let required = required(kind);
+    let is_absent = |names: &&Vec<String>| !names.iter().any(|name| archive.has(name));
+    let absent = required.iter().filter(is_absent).collect::<Vec<_>>();
     if absent.is_empty() {
         Ok(())
     } else {
         Err(Error::Invalid(format!(
             "Invalid archive: missing at its root: {}; an application of type {} needs: {}",
-            absent.join(", "),
+            listed(&absent),
             kind.as_str(),
-            required(kind).join(", ")
+            listed(&required.iter().collect::<Vec<_>>())
         )))
     }
 }

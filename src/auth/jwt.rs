@@ -3,12 +3,13 @@
 //! The key is one that the tenant uploaded as an option of category `token.publicKey`. Keys in the token
 //! itself (`jwk`, `jku`, `x5c`, …) are ignored; a token with critical extensions (`crit`) is rejected.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use platform_model::id::TenantId;
+use platform_model::naming::{Naming, spellings};
 use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use serde::Deserialize;
@@ -19,8 +20,8 @@ use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
 
-/// The only issuer.
-const ISSUER: &str = "platform";
+/// The issuer, in the spelling of the rules and in that of the configured vendor (rulings G-09a).
+static ISSUERS: LazyLock<[String; 2]> = LazyLock::new(|| spellings(Naming::issuer));
 /// The category of the options that hold keys; the key of an option is the `kid`.
 const CATEGORY: &str = "token.publicKey";
 /// The longest token that is parsed.
@@ -84,7 +85,7 @@ impl<'t> Token<'t> {
         let remaining = claims.remaining(now())?;
         let (Audience::One(tenant) | Audience::OneInAnArray([tenant])) = claims.aud;
         let tenant = TenantId::parse(&tenant).ok()?;
-        let valid = claims.iss == ISSUER && is_name(&claims.sub, MAX_USER);
+        let valid = ISSUERS.contains(&claims.iss) && is_name(&claims.sub, MAX_USER);
         valid.then(|| Self { text, key: KeyName { tenant, kid: kid.into() }, user: claims.sub, remaining })
     }
 

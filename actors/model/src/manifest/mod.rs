@@ -1,4 +1,5 @@
-//! The manifest of an application: the file `platform.json` of an uploaded archive (W-03).
+//! The manifest of an application: the file `platform.json` of an uploaded archive (W-03), or the one with the name of
+//! the configured vendor (rulings G-09a).
 //!
 //! Unknown members are kept with the text and have no effect. A known member with an invalid type or value rejects the
 //! upload.
@@ -14,9 +15,10 @@ use serde_json::value::RawValue;
 use crate::application::{Application, ApplicationType, is_segment};
 use crate::body::without_mark;
 use crate::error::{Error, Result};
+use crate::naming::{Naming, spellings};
 use members::ManifestMembers;
 
-/// The name of the manifest in an archive.
+/// The name of the manifest in an archive, which a configured vendor may spell otherwise; see [`files`].
 pub const FILE: &str = "platform.json";
 /// The maximum number of bytes of a manifest.
 pub const MAX_BYTES: usize = 256 << 10;
@@ -119,23 +121,31 @@ pub struct Probe {
     pub failure_threshold: u32,
 }
 
+/// Returns the names that a manifest may have in an archive: [`FILE`], and the vendor's if names are configured
+/// (rulings G-09a). If an archive contains both, the first one is its manifest.
+pub fn files() -> Vec<String> {
+    let mut files = spellings(Naming::manifest_file).to_vec();
+    files.dedup();
+    files
+}
+
 impl Manifest {
-    /// Parses the bytes of `platform.json`.
+    /// Parses the bytes of a manifest, which errors call `file`.
     ///
     /// # Errors
     /// `Invalid` names the member, its value and what is allowed, or the position where the text is not a JSON object.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self> {
         if bytes.len() > MAX_BYTES {
             return Err(Error::invalid_value(
-                FILE,
+                file,
                 format!("{} bytes", bytes.len()),
                 &format!("at most {MAX_BYTES} bytes"),
             ));
         }
         let bytes = without_mark(bytes);
-        let mut members = ManifestMembers::parse(FILE, bytes)?;
+        let mut members = ManifestMembers::parse(file, bytes)?;
         let text = String::from_utf8_lossy(bytes).trim().to_owned();
-        let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {FILE}: {e}")))?;
+        let text = RawValue::from_string(text).map_err(|e| Error::Invalid(format!("Invalid {file}: {e}")))?;
         Ok(Self {
             api_version: members.short("apiVersion", MAX_NAME)?,
             name: members.short("name", MAX_NAME)?,
@@ -162,7 +172,7 @@ impl Manifest {
     /// # Errors
     /// `Invalid` for a manifest that was stored before its rules became stricter.
     pub fn of(application: &Application) -> Result<Option<Self>> {
-        application.manifest.as_ref().map(|text| Self::parse(text.get().as_bytes())).transpose()
+        application.manifest.as_ref().map(|text| Self::parse(FILE, text.get().as_bytes())).transpose()
     }
 
     /// Returns the context path of an application with this name, if its archive determines it: for a microservice the

@@ -3,7 +3,7 @@
 use super::*;
 
 fn refused(text: &str) -> String {
-    match Manifest::parse(text.as_bytes()) {
+    match Manifest::parse(FILE, text.as_bytes()) {
         Err(Error::Invalid(message)) => message,
         other => panic!("{text}: {other:?}"),
     }
@@ -19,7 +19,7 @@ fn every_member_is_read_and_unknown_ones_are_kept() {
         "timeoutSeconds":2,"successThreshold":2,"failureThreshold":4},"readinessProbe":{"exec":{"command":["x"]}},
         "billingMode":"RESOURCES","extensions":[{"type":"menu"}]}"#;
 
-    let manifest = Manifest::parse(text.as_bytes()).expect("a manifest");
+    let manifest = Manifest::parse(FILE, text.as_bytes()).expect("a manifest");
 
     let setting = |key: &str, default: Option<&str>, editable| Setting {
         key: key.into(),
@@ -49,7 +49,7 @@ fn every_member_is_read_and_unknown_ones_are_kept() {
 
 #[test]
 fn minimal_manifest_is_an_empty_object() {
-    let manifest = Manifest::parse(b"\xef\xbb\xbf{}").expect("a manifest");
+    let manifest = Manifest::parse(FILE, b"\xef\xbb\xbf{}").expect("a manifest");
 
     assert_eq!(manifest.isolation, Isolation::MultiTenant);
     assert_eq!((manifest.required_roles.as_deref(), manifest.settings.len()), (None, 0));
@@ -114,7 +114,7 @@ fn invalid_member_is_named_with_its_position_its_value_and_the_allowed_values() 
 fn probe_paths_stay_below_the_address_of_the_service() {
     for path in ["/", "/health", "/a/b.c?d=e..f", "/..a"] {
         let text = format!(r#"{{"readinessProbe":{{"httpGet":{{"path":"{path}"}}}}}}"#);
-        assert!(Manifest::parse(text.as_bytes()).expect(path).readiness_probe.is_some(), "{path}");
+        assert!(Manifest::parse(FILE, text.as_bytes()).expect(path).readiness_probe.is_some(), "{path}");
     }
     for path in [
         "",
