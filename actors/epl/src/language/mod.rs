@@ -13,6 +13,7 @@ mod fuzz;
 mod lexer;
 mod literal;
 mod parser;
+mod period;
 #[cfg(test)]
 mod printer;
 mod shown;
@@ -20,6 +21,7 @@ pub mod syntax;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use parser::LONGEST_PERIOD;
 use syntax::Span;
 
 /// The maximum length of a text in bytes.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+pub use super::period::{Period, Unit};
+
 /// A range of bytes of the text; the end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
@@ -161,18 +163,16 @@ pub(crate) enum ViewKind {
     Unique(Vec<Expression>),
 }
 
-/// A period in whole milliseconds, written as `1 hour 30 minutes` or as a bare number of seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Period {
-    pub(crate) millis: u64,
-    pub(crate) span: Span,
-}
-
-/// A pattern. The precedence from high to low is: `every` and `not`, `and`, `or`, `->`.
+/// A pattern. The precedence from high to low is: `every` and `not`, `until`, `and`, `or`, `->`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Pattern {
     Every(Box<Pattern>),
     Not(Box<Pattern>, Span),
+    /// `repeated until end`.
+    Until {
+        repeated: Box<Pattern>,
+        end: Box<Pattern>,
+    },
     And(Vec<Pattern>),
     Or(Vec<Pattern>),
     /// Patterns that must match one after another.
@@ -203,7 +203,7 @@ pub struct Schedule {
 }
 
 /// `output [all|last|first|snapshot] every …`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     pub(crate) kind: OutputKind,
     pub(crate) every: Every,
@@ -220,7 +220,7 @@ pub(crate) enum OutputKind {
     Snapshot,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Every {
     Events(u32),
     Time(Period),
@@ -293,6 +293,8 @@ pub(crate) enum ExpressionKind {
     },
     /// `{ … }`: pairs of a path and a value, or a list.
     Braces(Vec<Expression>),
+    /// `15 minutes`, as an argument of a method.
+    Period(Box<Period>),
 }
 
 /// The values that an aggregate includes.

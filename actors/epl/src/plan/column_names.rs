@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::language::syntax::{Binding, Expression, ExpressionKind, Quantifier};
+use crate::language::syntax::{Binding, Expression, ExpressionKind, Period, Quantifier, Unit};
 
 /// Returns the expression as text, or `None` if the text is longer than `most` bytes.
 pub(super) fn written(expression: &Expression, most: usize) -> Option<String> {
@@ -116,8 +116,27 @@ fn write_expression(out: &mut Short, expression: &Expression, around: u8) -> fmt
     }
 }
 
+/// Writes a period: its numbers in the longest unit of which they are a multiple, then its other amounts.
+fn write_period(out: &mut Short, period: &Period) -> fmt::Result {
+    let is_multiple = |unit: &Unit| (period.millis as f64) % unit.millis() == 0.0;
+    let unit = Unit::ALL.into_iter().find(is_multiple).unwrap_or(Unit::Millisecond);
+    let mut before = "";
+    if period.millis > 0 || period.amounts.is_empty() {
+        write!(out, "{} {}", period.millis as f64 / unit.millis(), unit.word())?;
+        before = " ";
+    }
+    for (amount, unit) in &period.amounts {
+        out.write_str(before)?;
+        write_expression(out, amount, Binding::Operand as u8)?;
+        write!(out, " {}", unit.word())?;
+        before = " ";
+    }
+    Ok(())
+}
+
 fn write_test(out: &mut Short, expression: &Expression, own: u8) -> fmt::Result {
     let (value, negated) = match &expression.kind {
+        ExpressionKind::Period(period) => return write_period(out, period),
         ExpressionKind::IsNull { value, negated }
         | ExpressionKind::In { value, negated, .. }
         | ExpressionKind::Between { value, negated, .. }

@@ -122,6 +122,13 @@ pub(crate) enum Function {
     /// Converts a date to milliseconds; milliseconds are unchanged.
     ToMillisec,
     ToDouble,
+    /// Converts a date to its text.
+    Format,
+    /// `a.after(b[, least[, greatest]])`: whether a date is later than another one, by at least and at most these
+    /// milliseconds.
+    After,
+    /// The same for an earlier date.
+    Before,
     /// `.value` and `.getValue()`: return the text of an id.
     IdValue,
     ToJson,

@@ -4,9 +4,9 @@
 //! that the noun supports. A filter occurs at most once in a name.
 
 use super::catalog::enumerate;
+use super::enumerations::{ALARM_STATUSES, OPERATION_STATUSES};
 use super::expression::{Filter, Finder, Take};
 use super::functions::Accepts;
-use super::names::{ALARM_STATUSES, OPERATION_STATUSES};
 use crate::language::Mistake;
 use crate::language::syntax::{self, ExpressionKind};
 use crate::value::{ObjectKind, Type};

@@ -1,4 +1,4 @@
-//! Resolves members of values and the methods that values have.
+//! Resolves members of values and elements of lists.
 
 use platform_model::input_stream::InputStream;
 
@@ -6,13 +6,10 @@ use super::catalog::enumerate;
 use super::expression::{Expression, Function};
 use super::inputs;
 use super::resolve::{Access, Resolver, Typed};
-use super::types::{describe, is_number};
+use super::types::describe;
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name};
 use crate::value::{Columns, StreamType, Type};
-
-/// The supported methods. None of them has parameters.
-const METHODS: &str = ".getValue(), .getId(), .toDate(), .toMillisec() and .doubleValue()";
 
 impl Resolver<'_, '_> {
     /// Resolves `receiver.name`.
@@ -113,55 +110,16 @@ impl Resolver<'_, '_> {
                 format!("elements are counted from 0, this is {}", describe(&index.type_)),
             ));
         }
+        let type_ = self.element_type(&receiver.expression);
         let element = Expression::Index(Box::new(receiver.expression), Box::new(index.expression));
-        Ok(Typed::new(element, Type::Any))
+        Ok(Typed::new(element, type_))
     }
 
-    /// Resolves `receiver.name()`. The methods are the accessors that Java requires: they return the value
-    /// unchanged, or convert its representation.
-    pub(super) fn method(
-        &mut self,
-        receiver: Typed,
-        name: &Name,
-        arguments: &[syntax::Expression],
-    ) -> Result<Typed, Mistake> {
-        let known = matches!(&*name.text, "getValue" | "getId" | "toDate" | "toMillisec" | "doubleValue");
-        if !known {
-            return Err(Mistake::new(name.span, format!("no method '{}'; there are {METHODS}", name.text)));
-        }
-        if let Some(argument) = arguments.first() {
-            return Err(Mistake::new(argument.span, format!("'{}' takes no arguments", name.text)));
-        }
-        let Typed { expression, type_ } = receiver;
-        let call =
-            |function, result| Typed::new(Expression::Call(function, vec![expression.clone()]), result);
-        let result = match (&*name.text, &type_) {
-            ("getValue", Type::Id) => call(Function::IdValue, Type::Text),
-            ("getValue", Type::Any | Type::Map) => call(Function::IdValue, Type::Any),
-            ("getValue", Type::Text | Type::Boolean | Type::Integer | Type::Double) | ("getId", Type::Id) => {
-                Typed::new(expression.clone(), type_.clone())
-            }
-            ("getId", Type::Object(_)) => {
-                Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Id)
-            }
-            ("getId", Type::Map | Type::Any) => {
-                Typed::new(Expression::Member(Box::new(expression.clone()), "id".into()), Type::Any)
-            }
-            ("toDate", Type::Integer | Type::Double | Type::Text | Type::Time | Type::Any) => {
-                call(Function::ToDate, Type::Time)
-            }
-            ("toMillisec", Type::Integer | Type::Time | Type::Any) => {
-                call(Function::ToMillisec, Type::Integer)
-            }
-            ("doubleValue", number) if is_number(number) => call(Function::ToDouble, Type::Double),
-            (method, _) => {
-                return Err(Mistake::new(
-                    name.span,
-                    format!("{} has no method '{method}'", describe(&type_)),
-                ));
-            }
-        };
-        Ok(result)
+    /// Returns the type of a list's elements: a tag before `until` stands for events of one stream.
+    fn element_type(&self, list: &Expression) -> Type {
+        let Expression::Event(place) = list else { return Type::Any };
+        let known = self.sight.events.iter().find(|event| event.place == *place);
+        known.map_or(Type::Any, |event| Type::Event(Box::new(event.type_.clone())))
     }
 }
 

@@ -6,23 +6,13 @@
 //! platform's enumerations, with any class path before it.
 
 use super::catalog::enumerate;
+use super::enumerations::words_of;
 use super::expression::{Expression, Function};
 use super::members::member_names;
 use super::resolve::{Reach, Resolver, Typed, Visible};
 use crate::language::Mistake;
 use crate::language::syntax::{self, ExpressionKind, Name, Span};
 use crate::value::Type;
-
-/// The enumerations of the platform. Each word is a constant with its own text as value.
-const ENUMERATIONS: [(&str, &[&str]); 3] = [
-    ("OperationStatus", OPERATION_STATUSES),
-    ("PlatformSeverities", SEVERITIES),
-    ("PlatformAlarmStatuses", ALARM_STATUSES),
-];
-
-pub(super) const OPERATION_STATUSES: &[&str] = &["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
-pub(super) const SEVERITIES: &[&str] = &["CRITICAL", "MAJOR", "MINOR", "WARNING"];
-pub(super) const ALARM_STATUSES: &[&str] = &["ACTIVE", "ACKNOWLEDGED", "CLEARED"];
 
 impl Resolver<'_, '_> {
     /// Resolves `a.b.c` or members of another expression.
@@ -127,14 +117,12 @@ impl Resolver<'_, '_> {
 
     fn enumerated(&self, name: &str, members: &[&Name]) -> Option<Result<(Typed, usize), Mistake>> {
         let segments = std::iter::once(name).chain(members.iter().map(|member| &*member.text));
-        let (at, (_, words)) = segments.enumerate().find_map(|(at, segment)| {
-            Some((at, ENUMERATIONS.iter().find(|(enumeration, _)| *enumeration == segment)?))
-        })?;
+        let (at, words) = segments.enumerate().find_map(|(at, segment)| Some((at, words_of(segment)?)))?;
         let word = members.get(at)?;
         Some(if words.contains(&&*word.text) {
             Ok((Typed::text(&word.text), at + 1))
         } else {
-            Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(*words))))
+            Err(Mistake::new(word.span, format!("no '{}' among {}", word.text, enumerate(words))))
         })
     }
 
@@ -164,7 +152,10 @@ impl Resolver<'_, '_> {
     }
 }
 
-/// Returns the event as a whole.
+/// Returns the event as a whole, or the list of the events for which a tag stands.
 pub(super) fn whole(event: &Visible) -> Typed {
+    if event.reach == Reach::Several {
+        return Typed::new(Expression::Event(event.place), Type::List);
+    }
     Typed::new(Expression::Event(event.place), Type::Event(Box::new(event.type_.clone())))
 }

@@ -1,8 +1,8 @@
 //! The columns of the output streams, whose rows change the platform or reach external systems.
 
 use super::catalog::enumerate;
+use super::enumerations::{ALARM_STATUSES, OPERATION_STATUSES, SEVERITIES};
 use super::expression::Expression;
-use super::names::{ALARM_STATUSES, OPERATION_STATUSES, SEVERITIES};
 use super::targets::Selected;
 use super::types::describe;
 use crate::language::Mistake;

@@ -1,10 +1,12 @@
 //! Plans patterns: resolves their tags and filters, and rejects patterns that would never end.
 
+use std::time::Duration;
+
 use super::expression::EventPlace;
 use super::module::{Planner, ReadStream};
 use super::pattern::{PatternNode, PatternPlan};
+use super::periods::SHORTEST;
 use super::resolve::{Access, Reach, Sight, Visible};
-use super::sources::{duration, repeated};
 use crate::language::Mistake;
 use crate::language::syntax::{self, Name, Pattern, Span};
 use crate::value::StreamType;
@@ -16,8 +18,12 @@ const MAX_TAGS: u16 = 100;
 struct Walk {
     /// The tags to the left, as filters see them.
     tags: Vec<Visible>,
+    /// The number of events that a match holds.
+    slots: u16,
     streams: Vec<(usize, Name)>,
     keys: usize,
+    /// Within a part that `until` repeats: the number of tags before it.
+    before_repetition: Option<usize>,
 }
 
 /// A planned pattern as the enclosing statement sees it.
@@ -42,9 +48,10 @@ impl Planner<'_> {
         pattern: &Pattern,
         keys: usize,
     ) -> Result<(PatternPlan, Tagged), Mistake> {
-        let mut walk = Walk { tags: Vec::new(), streams: Vec::new(), keys };
+        let mut walk =
+            Walk { tags: Vec::new(), slots: 0, streams: Vec::new(), keys, before_repetition: None };
         let root = self.node(pattern, Times::Once, &mut walk)?;
-        let plan = PatternPlan::new(root, walk.tags.len());
+        let plan = PatternPlan::new(root, usize::from(walk.slots));
         Ok((plan, Tagged { tags: walk.tags, streams: walk.streams }))
     }
 
@@ -72,10 +79,14 @@ impl Planner<'_> {
             Pattern::Event { tag, stream, filter } => {
                 self.event(tag.as_ref(), stream, filter.as_ref(), walk)?
             }
-            Pattern::Interval(period) => PatternNode::Interval(match times {
-                Times::Once => duration(*period),
-                Times::Again => repeated(*period)?,
-            }),
+            Pattern::Until { repeated, end } => self.until(repeated, end, times, walk)?,
+            Pattern::Interval(period) => {
+                let least = match times {
+                    Times::Once => Duration::ZERO,
+                    Times::Again => SHORTEST,
+                };
+                PatternNode::Interval(self.period(period, Sight::of(&walk.tags, walk.keys), least)?)
+            }
             Pattern::At(schedule, _) => PatternNode::At((**schedule).clone()),
         })
     }
@@ -87,6 +98,35 @@ impl Planner<'_> {
         walk: &mut Walk,
     ) -> Result<Vec<PatternNode>, Mistake> {
         parts.iter().map(|part| self.node(part, times, walk)).collect()
+    }
+
+    /// Plans `repeated until end` (rulings Q-10a). Within the repeated part its tags stand for the events of one
+    /// repetition, outside of it each stands for the list of its events.
+    fn until(
+        &mut self,
+        repeated: &Pattern,
+        end: &Pattern,
+        times: Times,
+        walk: &mut Walk,
+    ) -> Result<PatternNode, Mistake> {
+        if walk.before_repetition.is_some() {
+            return Err(Mistake::new(span(repeated), "what 'until' repeats contains no other 'until'"));
+        }
+        let before = walk.tags.len();
+        walk.before_repetition = Some(before);
+        let repeated = Box::new(self.node(repeated, Times::Again, walk)?);
+        walk.before_repetition = None;
+        let several = walk.tags.split_off(before);
+        let start = span(end);
+        let end = Box::new(self.node(end, times, walk)?);
+        if let Some(twice) = several.iter().find(|tag| walk.tags.iter().any(|known| known.name == tag.name)) {
+            let message = format!("the tag '{}' is on both sides of 'until'", twice.name);
+            return Err(Mistake::new(start, message));
+        }
+        let tags = several.iter().filter_map(|tag| tag.place.tag).collect();
+        let several = several.into_iter().map(|tag| Visible { reach: Reach::Several, ..tag });
+        walk.tags.splice(before..before, several);
+        Ok(PatternNode::Until { end, repeated, tags })
     }
 
     fn event(
@@ -115,7 +155,8 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the number of a tag. A tag may occur in several branches if the events are of the same stream.
+/// Returns the number of a tag. A tag may occur in several branches if the events are of the same stream, but not both
+/// within and outside of a part that `until` repeats.
 fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Result<u16, Mistake> {
     let known = walk.tags.iter().position(|known| known.name == tag.text);
     if let Some(at) = known {
@@ -125,10 +166,17 @@ fn keep(tag: &Name, type_: StreamType, access: Access, walk: &mut Walk) -> Resul
                 format!("the tag '{}' stands for events of another stream", tag.text),
             ));
         }
-        return Ok(u16::try_from(at).unwrap_or(MAX_TAGS));
+        let is_outside = walk.before_repetition.is_some_and(|before| at < before);
+        return match walk.tags[at].place.tag {
+            Some(slot) if !is_outside && walk.tags[at].reach != Reach::Several => Ok(slot),
+            _ => Err(Mistake::new(tag.span, format!("the tag '{}' is on both sides of 'until'", tag.text))),
+        };
     }
-    let at = u16::try_from(walk.tags.len()).ok().filter(|at| *at < MAX_TAGS);
-    let at = at.ok_or_else(|| Mistake::new(tag.span, format!("a pattern has at most {MAX_TAGS} tags")))?;
+    if walk.slots == MAX_TAGS {
+        return Err(Mistake::new(tag.span, format!("a pattern has at most {MAX_TAGS} tags")));
+    }
+    let at = walk.slots;
+    walk.slots += 1;
     let place = EventPlace { source: 0, tag: Some(at) };
     walk.tags.push(Visible { name: tag.text.clone(), place, type_, access, reach: Reach::ByNameOnly });
     Ok(at)
@@ -145,7 +193,7 @@ fn lonely(span: Span) -> Mistake {
 fn span(pattern: &Pattern) -> Span {
     match pattern {
         Pattern::Not(_, span) | Pattern::At(_, span) => *span,
-        Pattern::Every(inner) => span(inner),
+        Pattern::Every(inner) | Pattern::Until { repeated: inner, .. } => span(inner),
         Pattern::And(parts) | Pattern::Or(parts) | Pattern::FollowedBy(parts) => {
             parts.first().map(span).unwrap_or_default()
         }

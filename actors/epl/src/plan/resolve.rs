@@ -62,6 +62,8 @@ pub(super) enum Reach {
     Unqualified,
     /// Only with qualification: events of patterns are referred to by their tags.
     ByNameOnly,
+    /// Only by tag and index: the tag stands for a list of events, one for each repetition before `until`.
+    Several,
 }
 
 /// Everything that is in scope for an expression.
@@ -186,6 +188,9 @@ impl<'p, 'a> Resolver<'p, 'a> {
             ExpressionKind::CountAll => self.count_all(tree.span),
             ExpressionKind::Cast(value, type_) => self.cast(value, type_),
             ExpressionKind::Braces(elements) => self.list(elements),
+            ExpressionKind::Period(_) => {
+                Err(Mistake::new(tree.span, "a period is an argument of '.after(…)' and '.before(…)' only"))
+            }
             ExpressionKind::Case { operand, branches, otherwise } => {
                 self.case(operand.as_deref(), branches, otherwise.as_deref())
             }

@@ -10,8 +10,8 @@ use super::grouping;
 use super::inputs;
 use super::module::Planner;
 use super::names::whole;
-use super::resolve::{Access, Resolver, Sight, Typed, Visible};
-use super::sources::{Read, repeated};
+use super::resolve::{Access, Reach, Resolver, Sight, Typed, Visible};
+use super::sources::Read;
 use super::targets::Selected;
 use super::{EveryPlan, From, OutputPlan, SelectPlan};
 use crate::language::Mistake;
@@ -49,7 +49,7 @@ impl Planner<'_> {
         let having = select.having.as_ref().map(|tree| resolver.condition(tree, "'having'")).transpose()?;
         let aggregates = resolver.take_aggregates();
         let rows = grouping::rows(&selected, having.as_ref(), &group_by, &aggregates);
-        let output = select.output.map(output).transpose()?;
+        let output = select.output.as_ref().map(|output| self.output(output)).transpose()?;
         let whole = match (select.columns.as_slice(), &from, visible.as_slice()) {
             ([Column::Everything(_)], From::One(_), [only])
                 if only.access == Access::ByIndex && group_by.is_empty() =>
@@ -81,14 +81,14 @@ impl Planner<'_> {
             Mistake::new(name.span, format!("no context '{}' in this module; there are {known}", name.text))
         })
     }
-}
 
-fn output(output: syntax::Output) -> Result<OutputPlan, Mistake> {
-    let every = match output.every {
-        Every::Events(events) => EveryPlan::Events(events as usize),
-        Every::Time(period) => EveryPlan::Time(repeated(period)?),
-    };
-    Ok(OutputPlan { kind: output.kind, every })
+    fn output(&self, output: &syntax::Output) -> Result<OutputPlan, Mistake> {
+        let every = match &output.every {
+            Every::Events(events) => EveryPlan::Events(*events as usize),
+            Every::Time(period) => EveryPlan::Time(self.fixed_period(period)?),
+        };
+        Ok(OutputPlan { kind: output.kind, every })
+    }
 }
 
 impl Resolver<'_, '_> {
@@ -125,15 +125,7 @@ impl Resolver<'_, '_> {
                         }));
                     }
                 },
-                Column::EverythingOf(name) => {
-                    let event =
-                        self.sight.events.iter().find(|event| event.name == name.text).ok_or_else(|| {
-                            let known =
-                                super::catalog::enumerate(self.sight.events.iter().map(|event| &event.name));
-                            Mistake::new(name.span, format!("no '{}' here; there are {known}", name.text))
-                        })?;
-                    selected.extend(self.everything(event, name.span)?);
-                }
+                Column::EverythingOf(name) => selected.extend(self.everything_of(name)?),
                 Column::Expression { expression, name } => {
                     selected.push(self.column(expression, name.as_ref(), select.into.as_ref())?);
                 }
@@ -150,6 +142,20 @@ impl Resolver<'_, '_> {
             }
         }
         Ok(selected)
+    }
+
+    /// Returns the columns of `alias.*`.
+    fn everything_of(&self, name: &Name) -> Result<Vec<Selected>, Mistake> {
+        let found = self.sight.events.iter().find(|event| event.name == name.text);
+        let event = found.ok_or_else(|| {
+            let known = super::catalog::enumerate(self.sight.events.iter().map(|event| &event.name));
+            Mistake::new(name.span, format!("no '{}' here; there are {known}", name.text))
+        })?;
+        if event.reach == Reach::Several {
+            let message = format!("'{}' stands for several events; select one, as {0}[0]", name.text);
+            return Err(Mistake::new(name.span, message));
+        }
+        self.everything(event, name.span)
     }
 
     /// Returns the columns of an event.

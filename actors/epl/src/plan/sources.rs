@@ -1,7 +1,5 @@
 //! Plans the sources of statements: streams with filters and views, joins, and patterns.
 
-use std::time::Duration;
-
 use super::expression::{EventPlace, Expression};
 use super::module::{Planner, ReadStream};
 use super::patterns::Tagged;
@@ -9,12 +7,9 @@ use super::resolve::{Reach, Resolver, Sight, Visible};
 use super::{From, SourcePlan, ViewPlan};
 use crate::language::Mistake;
 use crate::language::syntax::{
-    self, Direction, Name, Period, SourceKind, StatementSource, StreamSource, View, ViewKind,
+    self, Direction, Name, SourceKind, StatementSource, StreamSource, View, ViewKind,
 };
 use crate::value::StreamType;
-
-/// The shortest period of anything that repeats.
-pub(super) const SHORTEST: Duration = Duration::from_millis(100);
 
 /// The source of a statement and what its expressions can see of it.
 #[derive(Debug)]
@@ -24,21 +19,6 @@ pub(super) struct Read {
     pub(super) match_alias: Option<std::sync::Arc<str>>,
     /// The indexes of the streams, each with the name under which it occurs in the text.
     pub(super) streams: Vec<(usize, Name)>,
-}
-
-/// Converts a period of the syntax tree to a duration.
-pub(super) fn duration(period: Period) -> Duration {
-    Duration::from_millis(period.millis)
-}
-
-/// Converts a period that repeats; it must not be shorter than [`SHORTEST`].
-pub(super) fn repeated(period: Period) -> Result<Duration, Mistake> {
-    let duration = duration(period);
-    if duration < SHORTEST {
-        Err(Mistake::new(period.span, "the shortest period is 100 milliseconds"))
-    } else {
-        Ok(duration)
-    }
 }
 
 impl Planner<'_> {
@@ -166,9 +146,9 @@ impl Planner<'_> {
 
     fn view_in(&self, view: &View, sight: Sight<'_>) -> Result<ViewPlan, Mistake> {
         Ok(match &view.kind {
-            ViewKind::Time(period) => ViewPlan::Time(repeated(*period)?),
+            ViewKind::Time(period) => ViewPlan::Time(self.fixed_period(period)?),
             ViewKind::Length(events) => ViewPlan::Length(*events as usize),
-            ViewKind::TimeBatch(period) => ViewPlan::TimeBatch(repeated(*period)?),
+            ViewKind::TimeBatch(period) => ViewPlan::TimeBatch(self.fixed_period(period)?),
             ViewKind::LengthBatch(events) => ViewPlan::LengthBatch(*events as usize),
             ViewKind::KeepAll => ViewPlan::KeepAll,
             ViewKind::LastEvent => ViewPlan::LastEvent,

@@ -292,6 +292,7 @@ fn read_by<'m>(pattern: &'m Pattern, read: &mut Vec<&'m Name>) {
     match pattern {
         Pattern::Event { stream, .. } => read.push(stream),
         Pattern::Every(inner) | Pattern::Not(inner, _) => read_by(inner, read),
+        Pattern::Until { repeated, end } => [repeated, end].into_iter().for_each(|part| read_by(part, read)),
         Pattern::And(parts) | Pattern::Or(parts) | Pattern::FollowedBy(parts) => {
             parts.iter().for_each(|part| read_by(part, read));
         }

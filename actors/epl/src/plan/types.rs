@@ -3,6 +3,7 @@
 use crate::language::syntax::TypeName;
 use crate::value::{ObjectKind, StreamType, Type};
 
+use super::enumerations::is_type as is_enumeration;
 use super::expression::{Expression, Function, Scalar};
 use super::resolve::Typed;
 
@@ -37,8 +38,8 @@ pub(super) fn last_segment(name: &str) -> &str {
 }
 
 /// Returns the type that a word in `create schema`, `create variable` or `cast` stands for: an EPL type (in any
-/// case), a platform object by its noun, or a list with `[]`. An unspecific class name means any type. Other
-/// words are not types.
+/// case), a platform object by its noun, an enumeration, or a list with `[]`. An unspecific class name means any
+/// type. Other words are not types.
 pub(super) fn of_word(type_: &TypeName) -> Option<Type> {
     if type_.is_list {
         return Some(Type::List);
@@ -47,6 +48,9 @@ pub(super) fn of_word(type_: &TypeName) -> Option<Type> {
     let last = last_segment(written);
     if let Some((_, kind)) = ObjectKind::NOUNS.iter().find(|(noun, _)| *noun == last) {
         return Some(Type::Object(*kind));
+    }
+    if is_enumeration(last) {
+        return Some(Type::Text);
     }
     let known = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(last));
     known.map(|(_, type_)| type_.clone()).or_else(|| written.contains('.').then_some(Type::Any))

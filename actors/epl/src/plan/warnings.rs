@@ -94,8 +94,15 @@ fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k s
     known.filter(is_near).min_by_key(|known| distance(known))
 }
 
-/// Returns whether a name has the form of an output stream's name, such as `SendAlarm`.
+/// Returns whether a name has the form of an output stream's name, such as `SendAlarm`. Every name that begins with
+/// `Send` and another word has it, because other platforms have further streams of this kind (rulings Q-10a).
 fn sounds_like_output(name: &str) -> bool {
+    if name
+        .strip_prefix("Send")
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+    {
+        return true;
+    }
     let parts: Vec<_> = OutputStream::names().filter_map(verb_and_noun).collect();
     let is_noun = |rest: &str| parts.iter().any(|(_, noun)| *noun == rest);
     parts.iter().any(|(verb, _)| name.strip_prefix(verb).is_some_and(is_noun))

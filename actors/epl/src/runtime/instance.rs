@@ -52,7 +52,7 @@ enum Reading {
 }
 
 impl Instance {
-    pub(super) fn new(plan: &SelectPlan, streams: &[Stream], keys: Arc<[Value]>, now: i64) -> Self {
+    pub(super) fn new(plan: &SelectPlan, streams: &[Stream], keys: Arc<[Value]>, world: &World<'_>) -> Self {
         let reading = match &plan.from {
             From::One(source) => match (&source.view, &streams[source.stream]) {
                 (Some(view), _) => Reading::of_view(view, plan),
@@ -61,7 +61,7 @@ impl Instance {
             },
             From::Join(sources) => Reading::Join(Box::new(Join::new(sources, streams))),
             From::Pattern { pattern, view } => Reading::Pattern {
-                state: Box::new(PatternState::start(pattern, now)),
+                state: Box::new(PatternState::start(pattern, &keys, world)),
                 view: view.as_ref().map(View::new),
             },
         };

@@ -179,7 +179,7 @@ impl Select {
         let keys =
             plan.context.map_or_else(|| Arc::from([]), |context| around.contexts[context].keys(partition));
         let streams = &around.module.streams;
-        let mut instance = Instance::new(plan, streams, keys, step.world.now);
+        let mut instance = Instance::new(plan, streams, keys, step.world);
         step.retained.bytes += INSTANCE;
         if let (Some(context), From::Join(sources)) = (plan.context, &plan.from) {
             let parts = &around.module.contexts[context].partitions;

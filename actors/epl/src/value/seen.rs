@@ -37,6 +37,7 @@ pub(crate) enum Seen<'a> {
     Reading(f64, Option<&'a str>),
     /// The JSON text of an object or array.
     Json(&'a str),
+    /// An event of a stream; a match is the list of the events for which a tag before `until` stands.
     Event(&'a StreamEvent),
     Kept(&'a Value),
     Made(Value),
@@ -124,6 +125,10 @@ impl<'a> Seen<'a> {
                 parse::map([("value", Ok(Value::Double(*number)))].into_iter().chain(unit))
             }
             Self::Json(text) => Value::of_json(text)?,
+            Self::Event(StreamEvent::Match(list)) => {
+                let element = |event: &StreamEvent| Ok(Value::Event(event.within_limits()?.clone()));
+                Value::List(list.events().map(element).collect::<Result<_, Fault>>()?)
+            }
             Self::Event(event) => Value::Event(event.within_limits()?.clone()),
             Self::Kept(value) => (*value).clone(),
             Self::Made(value) => value.clone(),
@@ -147,6 +152,7 @@ impl<'a> Seen<'a> {
             Self::Json(text) => text.len().saturating_mul(4),
             Self::Payload(object) => PAYLOAD.saturating_add(object.fragments().saturating_mul(MEMBER)),
             Self::Fragment(..) => self.breadth().saturating_mul(PAYLOAD),
+            Self::Event(StreamEvent::Match(list)) => size_of_val(&*list.0),
             _ => 0,
         }
     }
@@ -204,6 +210,10 @@ impl<'a> Seen<'a> {
             Self::Json(text) => {
                 left.spend_for(text.len())?;
                 parse::element(text, at)
+            }
+            // The events of a tag that `until` repeated.
+            Self::Event(StreamEvent::Match(list)) => {
+                list.0.get(at).and_then(Option::as_ref).map_or(Self::Null, Self::Event)
             }
             Self::Kept(Value::List(values)) => values.get(at).map_or(Self::Null, Self::Kept),
             Self::Made(Value::List(values)) => {

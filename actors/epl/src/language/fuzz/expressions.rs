@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::super::syntax::*;
 
 /// Names, including words that are keywords elsewhere.
-const NAMES: [&str; 16] = [
-    "a", "b2", "_type", "source", "last", "from", "not", "count", "case", "every", "in", "Ä", "x y", "end",
-    "timer", "select",
+const NAMES: [&str; 18] = [
+    "a", "until", "minutes", "b2", "_type", "source", "last", "from", "not", "count", "case", "every", "in",
+    "Ä", "x y", "end", "timer", "select",
 ];
 
 const OPERATORS: [Operator; 14] = [
@@ -70,11 +70,13 @@ pub(super) fn expression() -> impl Strategy<Value = Expression> {
         let boxed = inner.clone().prop_map(Box::new);
         let chain = inner.clone().prop_filter("a chain", is_chain).prop_map(Box::new).boxed();
         let operator = prop::sample::select(&OPERATORS[..]);
+        let period = period_of(inner.clone().boxed()).prop_map(|period| of(ExpressionKind::Period(Box::new(period))));
+        let arguments = prop::collection::vec(prop_oneof![3 => inner.clone(), 1 => period], 0..4);
         let kind = prop_oneof![
             4 => (operator, boxed.clone(), boxed.clone()).prop_map(|(o, a, b)| ExpressionKind::Binary(o, a, b)),
             1 => (chain.clone(), name()).prop_map(|(a, b)| ExpressionKind::Member(a, b)),
             1 => (chain.clone(), boxed.clone()).prop_map(|(a, b)| ExpressionKind::Index(a, b)),
-            1 => (chain, name(), any_number.clone()).prop_map(|(a, b, c)| ExpressionKind::Method(a, b, c)),
+            1 => (chain, name(), arguments).prop_map(|(a, b, c)| ExpressionKind::Method(a, b, c)),
             1 => (name(), any_number.clone()).prop_map(|(a, b)| call(a, Quantifier::All, b)),
             1 => (name(), leaf().prop_filter("what begins with a word", is_chain))
                 .prop_map(|(a, b)| call(a, Quantifier::Distinct, vec![b])),
@@ -87,6 +89,16 @@ pub(super) fn expression() -> impl Strategy<Value = Expression> {
         ];
         kind.prop_map(of)
     })
+}
+
+/// Generates periods. A number is never an amount by itself, because it is parsed into the milliseconds.
+pub(super) fn period_of(inner: BoxedStrategy<Expression>) -> impl Strategy<Value = Period> {
+    let is_number =
+        |amount: &Expression| matches!(amount.kind, ExpressionKind::Integer(_) | ExpressionKind::Double(_));
+    let amount = inner.prop_filter("no number", move |amount| !is_number(amount));
+    let unit = prop::sample::select(&Unit::ALL[..]);
+    (0_u64..1_000_000_000_000, prop::collection::vec((amount, unit), 0..3))
+        .prop_map(|(millis, amounts)| Period { millis, amounts, span: Span::default() })
 }
 
 fn tests(

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::super::syntax::*;
-use super::expressions::{expression, name};
+use super::expressions::{expression, name, period_of};
 
 pub(super) fn period() -> impl Strategy<Value = Period> {
-    (0_u64..1_000_000_000_000).prop_map(|millis| Period { millis, span: Span::default() })
+    period_of(expression().boxed())
 }
 
 /// Generates some values of a field; an empty list stands for all of them.
@@ -38,7 +38,11 @@ pub(super) fn pattern() -> impl Strategy<Value = Pattern> {
         let parts = prop::collection::vec(inner.clone(), 2..4);
         prop_oneof![
             inner.clone().prop_map(|inner| Pattern::Every(Box::new(inner))),
-            inner.prop_map(|inner| Pattern::Not(Box::new(inner), Span::default())),
+            inner.clone().prop_map(|inner| Pattern::Not(Box::new(inner), Span::default())),
+            (inner.clone(), inner).prop_map(|(repeated, end)| Pattern::Until {
+                repeated: Box::new(repeated),
+                end: Box::new(end)
+            }),
             parts.clone().prop_map(Pattern::And),
             parts.clone().prop_map(Pattern::Or),
             parts.prop_map(Pattern::FollowedBy),

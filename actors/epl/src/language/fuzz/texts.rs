@@ -8,7 +8,7 @@ use super::super::{parse, printer};
 use super::{check, trees};
 
 /// The significant tokens of the language, so that random texts contain them often.
-const PIECES: [&str; 84] = [
+const PIECES: [&str; 90] = [
     "module m;",
     "select ",
     "from ",
@@ -33,6 +33,12 @@ const PIECES: [&str; 84] = [
     "pattern [",
     "timer:at(",
     "timer:interval(",
+    "until ",
+    "secs seconds",
+    ".after(",
+    "15min",
+    ".format()",
+    ".getName()",
     "not ",
     "and ",
     "or ",

@@ -143,9 +143,24 @@ impl Parser<'_> {
 
     /// Parses expressions separated by commas; the resulting height is the maximum of theirs.
     pub(super) fn arguments(&mut self) -> Result<Vec<Expression>, Mistake> {
+        self.listed_arguments(Self::expression)
+    }
+
+    /// Parses the arguments of a method, which may be periods (rulings Q-10a).
+    pub(super) fn method_arguments(&mut self) -> Result<Vec<Expression>, Mistake> {
+        self.listed_arguments(|parser| {
+            let argument = parser.expression()?;
+            parser.period_of_argument(argument)
+        })
+    }
+
+    fn listed_arguments(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<Expression, Mistake>,
+    ) -> Result<Vec<Expression>, Mistake> {
         let mut highest = 0;
         let arguments = self.listed(|parser| {
-            let argument = parser.expression()?;
+            let argument = read(parser)?;
             highest = highest.max(parser.height);
             Ok(argument)
         })?;

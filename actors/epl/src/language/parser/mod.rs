@@ -17,6 +17,8 @@ mod select;
 mod source;
 mod statement;
 
+pub(crate) use period::LONGEST as LONGEST_PERIOD;
+
 use super::lexer::{Kind, Lexer, Token};
 use super::syntax::{Name, Span};
 use super::{MAX_NAME, MAX_NESTING, Mistake};

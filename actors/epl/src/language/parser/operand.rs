@@ -49,7 +49,7 @@ impl Parser<'_> {
     }
 
     /// Parses an operand with the `.member`, `.method(…)` and `[index]` that follow it.
-    fn chained(&mut self) -> Result<Expression, Mistake> {
+    pub(super) fn chained(&mut self) -> Result<Expression, Mistake> {
         let start = self.current.span;
         self.height = 0;
         let mut receiver = self.primary()?;
@@ -78,7 +78,11 @@ impl Parser<'_> {
             return Ok(ExpressionKind::Member(Box::new(receiver), name));
         }
         self.advance();
-        let arguments = self.arguments_up_to(")")?;
+        if self.accept(")") {
+            return Ok(ExpressionKind::Method(Box::new(receiver), name, Vec::new()));
+        }
+        let arguments = self.nested(Self::method_arguments)?;
+        self.expect(")")?;
         Ok(ExpressionKind::Method(Box::new(receiver), name, arguments))
     }
 

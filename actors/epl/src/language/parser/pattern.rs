@@ -1,4 +1,5 @@
-//! Parses patterns. The precedence from high to low is: `every` and `not`, `and`, `or`, `->`.
+//! Parses patterns. The precedence from high to low is: `every` and `not`, `until`, `and`, `or`,
+//! `->`.
 
 use super::super::Mistake;
 use super::super::lexer::Kind;
@@ -9,8 +10,18 @@ impl Parser<'_> {
     /// Parses a pattern within brackets or parentheses.
     pub(super) fn pattern(&mut self) -> Result<Pattern, Mistake> {
         self.chain("->", Pattern::FollowedBy, |parser| {
-            parser.chain("or", Pattern::Or, |parser| parser.chain("and", Pattern::And, Self::pattern_part))
+            parser.chain("or", Pattern::Or, |parser| parser.chain("and", Pattern::And, Self::repetition))
         })
+    }
+
+    /// Parses `part` or `part until part`.
+    fn repetition(&mut self) -> Result<Pattern, Mistake> {
+        let first = self.pattern_part()?;
+        if !self.accept("until") {
+            return Ok(first);
+        }
+        let end = Box::new(self.pattern_part()?);
+        Ok(Pattern::Until { repeated: Box::new(first), end })
     }
 
     fn chain(

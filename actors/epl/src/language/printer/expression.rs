@@ -1,7 +1,7 @@
 //! Prints expressions with all their parentheses.
 
 use super::super::syntax::*;
-use super::{list, name, text, type_name};
+use super::{list, name, period, text, type_name};
 
 /// Prints an expression without parentheses around the whole of it.
 pub(in super::super) fn print(value: &Expression) -> String {
@@ -43,6 +43,7 @@ pub(super) fn expression(value: &Expression) -> String {
             format!("({} {} {})", expression(left), operator.word(), expression(right))
         }
         ExpressionKind::Case { operand, branches, otherwise } => case(operand, branches, otherwise),
+        ExpressionKind::Period(time) => period(time),
         ExpressionKind::Braces(items) => format!("{{{}}}", list(items, expression)),
         ExpressionKind::IsNull { .. }
         | ExpressionKind::In { .. }

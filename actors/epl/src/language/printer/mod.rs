@@ -10,7 +10,7 @@ pub(super) use expression::print as print_expression;
 const KEYWORDS: &str = " all and as between by case cast constant context count create current_timestamp delete \
     distinct else end escape every expression false first from group having in insert into is last like not null on \
     or output partition pattern schema select set snapshot then timer true unidirectional variable when where window \
-    inner join limit order js irstream istream rstream ";
+    inner join limit order js irstream istream rstream until ";
 
 pub(super) fn name(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_alphabetic() || first == '_')
@@ -133,7 +133,11 @@ fn output(output: &Output) -> String {
 }
 
 fn period(period: &Period) -> String {
-    format!("{} msec", period.millis)
+    let mut printed = format!("{} msec", period.millis);
+    for (amount, unit) in &period.amounts {
+        printed += &format!(" ({}) {}", expression(amount), unit.word());
+    }
+    printed
 }
 
 fn source(source: &StatementSource) -> String {
@@ -174,6 +178,7 @@ pub(super) fn pattern(parts: &Pattern) -> String {
     match parts {
         Pattern::Every(inner) => format!("every {}", pattern(inner)),
         Pattern::Not(inner, _) => format!("not {}", pattern(inner)),
+        Pattern::Until { repeated, end } => format!("({} until {})", pattern(repeated), pattern(end)),
         Pattern::And(parts) => joined(parts, "and"),
         Pattern::Or(parts) => joined(parts, "or"),
         Pattern::FollowedBy(parts) => joined(parts, "->"),

@@ -26,6 +26,14 @@ fn mistake_contains_the_text_found_and_what_is_allowed() {
             "select a from A.win:time(1 hours 5)",
             "found ')', expected 'milliseconds', 'seconds', 'minutes', 'hours' or 'days'",
         ),
+        (
+            "select a from A.win:time(n year)",
+            "found 'year', expected 'milliseconds', 'seconds', 'minutes', 'hours' or 'days'",
+        ),
+        ("select a from A.win:time()", "found ')', expected a period such as 10 minutes"),
+        ("select a from A.win:time(-5 seconds)", "found '-', expected a period such as 10 minutes"),
+        ("select a from pattern [A until B until C]", "found 'until', expected"),
+        ("select f(15 minutes) from A", "found 'minutes', expected"),
         ("select a from A.win:time(1000000 days)", "a period is at most 36500 days long"),
         (
             "create expression double js:f(a) [ return a; ]",

@@ -21,6 +21,18 @@ fn parts_of_patterns_bind_by_their_order() {
         ("every timer:interval(1.5 sec)", "every timer:interval(1500 msec)"),
         ("timer:interval(1 day 2 hours 3 min 4 seconds 5 msec)", "timer:interval(93784005 msec)"),
         ("timer:interval(10)", "timer:interval(10000 msec)"),
+        ("timer:interval(secs seconds)", "timer:interval(0 msec (secs) seconds)"),
+        ("timer:interval(secs)", "timer:interval(0 msec (secs) seconds)"),
+        ("timer:interval(a.b.c min 5 sec)", "timer:interval(5000 msec (a.b.c) minutes)"),
+        ("timer:interval(1 hour n minutes)", "timer:interval(3600000 msec (n) minutes)"),
+        ("timer:interval(minutes minutes)", "timer:interval(0 msec (minutes) minutes)"),
+        ("timer:interval((n * 2 + 1) sec)", "timer:interval(0 msec (((n * 2) + 1)) seconds)"),
+        ("timer:interval(getNumber(a, 'x') days)", "timer:interval(0 msec (getNumber(a, 'x')) days)"),
+        ("A until B", "(A until B)"),
+        ("every A until B", "(every A until B)"),
+        ("every (A until B)", "every (A until B)"),
+        ("A and B until C and D", "(A and (B until C) and D)"),
+        ("every (a=A -> b=B) -> C until d=D(x = a.x)", "(every (a=A -> b=B) -> (C until d=D((x = a.x))))"),
     ] {
         assert_eq!(pattern(written), understood, "{written}");
     }

@@ -3,9 +3,9 @@
 mod equality;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::expression::Expression;
+use super::periods::PeriodPlan;
 use crate::language::syntax::Schedule;
 use crate::value::Match;
 
@@ -16,6 +16,12 @@ pub use equality::Equality;
 pub(crate) enum PatternNode {
     Every(Box<PatternNode>),
     Not(Box<PatternNode>),
+    /// `repeated until end`; the tags are those of the repeated part.
+    Until {
+        end: Box<PatternNode>,
+        repeated: Box<PatternNode>,
+        tags: Vec<u16>,
+    },
     And(Vec<PatternNode>),
     Or(Vec<PatternNode>),
     FollowedBy(Vec<PatternNode>),
@@ -27,7 +33,7 @@ pub(crate) enum PatternNode {
         /// The filter. The match so far is source 0, with an event per tag; the event being tested is source 1.
         filter: Option<Expression>,
     },
-    Interval(Duration),
+    Interval(PeriodPlan),
     At(Schedule),
 }
 
@@ -57,6 +63,8 @@ pub struct Step {
 pub(crate) enum StepKind {
     Every,
     Not,
+    /// The first child ends the repetition of the second one. The matches of these tags are collected.
+    Until(Vec<u16>),
     And,
     Or,
     FollowedBy,
@@ -64,8 +72,7 @@ pub(crate) enum StepKind {
         tag: Option<u16>,
         filter: Option<Filter>,
     },
-    /// The interval in milliseconds.
-    Interval(i64),
+    Interval(PeriodPlan),
     At(Schedule),
 }
 
@@ -131,6 +138,7 @@ impl PatternPlan {
         let (kind, below) = match node {
             PatternNode::Every(inner) => (StepKind::Every, vec![*inner]),
             PatternNode::Not(inner) => (StepKind::Not, vec![*inner]),
+            PatternNode::Until { end, repeated, tags } => (StepKind::Until(tags), vec![*end, *repeated]),
             PatternNode::And(all) => (StepKind::And, all),
             PatternNode::Or(all) => (StepKind::Or, all),
             PatternNode::FollowedBy(all) => (StepKind::FollowedBy, all),
@@ -138,9 +146,7 @@ impl PatternPlan {
                 self.note(stream, place);
                 (StepKind::Event { tag, filter: filter.map(Filter::new) }, Vec::new())
             }
-            PatternNode::Interval(period) => {
-                (StepKind::Interval(i64::try_from(period.as_millis()).unwrap_or(i64::MAX)), Vec::new())
-            }
+            PatternNode::Interval(period) => (StepKind::Interval(period), Vec::new()),
             PatternNode::At(schedule) => (StepKind::At(schedule), Vec::new()),
         };
         self.steps.push(Step { kind, position, children: Vec::new() });

@@ -75,7 +75,7 @@ fn operations_that_do_not_finish_are_found() {
     let From::Pattern { pattern, view: None } = &select(&plan).from else { panic!("{plan:?}") };
     let shape = format!("{pattern:?}");
     for part in
-        ["FollowedBy", "Every", "Event { tag: Some(0)", "Interval(600000)", "Not", "Event { tag: None"]
+        ["FollowedBy", "Every", "Event { tag: Some(0)", "Interval(Fixed(600s))", "Not", "Event { tag: None"]
     {
         assert!(shape.contains(part), "{shape}");
     }
@@ -181,6 +181,25 @@ pub(super) const FORMS: &[&str] = &[
     "create expression half(x) [x / 2]; create expression quarter(x) [half(half(x))]; select \
      sum(quarter(alarm.count)) as n from AlarmCreated;",
     "create expression now() [current_timestamp()]; select now() as n from AlarmCreated;",
+    "create constant variable int secs = 300; create variable double mins = 1.5; select a.alarm.id as id from \
+     pattern [every a=AlarmCreated -> timer:interval(secs seconds) and timer:interval(1 hour mins minutes)];",
+    "create constant variable int n = 5; select count(*) from EventCreated.win:time(n minutes) output last \
+     every n sec;",
+    "select m.measurement.id as id from pattern [every m=MeasurementCreated -> timer:interval(getNumber(m, \
+     'wait.S.value') seconds) and not AlarmCreated(alarm.source = m.measurement.source)];",
+    "select s[0].event.text as first, getString(s[1], 'text') as second, s as all, e.event.id as id from pattern \
+     [every (s=EventCreated(event.type = 'a') until e=EventCreated(event.type = 'b'))];",
+    "select * from pattern [every (a=AlarmCreated -> b=EventCreated(event.source = a.alarm.source)) until \
+     c=OperationCreated];",
+    "select b.alarm.id as id from pattern [every a=AlarmCreated -> b=AlarmUpdated] where b.alarm.time.after(\
+     a.alarm.time, 15min) or b.alarm.time.before(a.alarm.time) or b.alarm.time.after(a.alarm.time, 1 sec, 2 hours);",
+    "select a.alarm.time.format() || ' ' || a.alarm.severity.name() || a.alarm.status.name() || \
+     findManagedObjectById(a.alarm.source.value).getName() as text, a.alarm.getText() as t, \
+     a.alarm.getSource().getValue() as s, findAlarmById('1').getSource().getName() as n, \
+     findAllEventBySource('1')[0].getTime() as e, a.payload.getText() as p from AlarmCreated a;",
+    "create schema Rated(rank PlatformSeverities, state com.acme.AlarmStatus, of Severity, op OperationStatus); insert \
+     into Rated select alarm.severity as rank, 'ACTIVE' as state, PlatformSeverities.MINOR as of, 'FAILED' as op from \
+     AlarmCreated; select rank.name() as rank from Rated;",
     "select com.platform.OperationStatus.PENDING as s from OperationUpdated where operation.status != \
      OperationStatus.FAILED;",
 ];

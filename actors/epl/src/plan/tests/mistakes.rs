@@ -27,7 +27,8 @@ fn mistakes_contain_the_problem_and_its_position() {
         ("select alarm.text.foo from AlarmCreated;", "2:19 text has no 'foo'"),
         (
             "select alarm.text.divide(2) from AlarmCreated;",
-            "2:19 no method 'divide'; there are .getValue(), .getId(), .toDate(), .toMillisec() and .doubleValue()",
+            "2:19 no method 'divide'; there are .getValue(), .getId(), .getName() and the like, .name(), .toDate(), \
+             .toMillisec(), .doubleValue(), .format(), .after(…) and .before(…)",
         ),
         (
             "select alarm.text + 1 as x from AlarmCreated;",
@@ -215,6 +216,62 @@ fn mistakes_contain_the_problem_and_its_position() {
             "create context C partition by alarm from AlarmCreated;",
             "2:31 'partition by' tells events apart by simple values, this is an alarm",
         ),
+        (
+            "create variable int n = 5;\nselect 1 as x from AlarmCreated.win:time(n minutes);",
+            "3:42 this period is known when the module is deployed: it consists of numbers and constant variables",
+        ),
+        (
+            "create constant variable int n = 50;\nselect 1 as x from AlarmCreated output every n msec;",
+            "3:46 the shortest period is 100 milliseconds",
+        ),
+        (
+            "create constant variable int n = -5;\nselect 1 as x from pattern [timer:interval(n days)];",
+            "3:44 a period is not negative",
+        ),
+        (
+            "create constant variable int n = 1000000;\nselect 1 as x from pattern [timer:interval(n days)];",
+            "3:44 a period is at most 36500 days long",
+        ),
+        (
+            "select 1 as x from pattern [a=AlarmCreated -> timer:interval(a.alarm.text minutes)];",
+            "2:62 a period counts minutes, this is text",
+        ),
+        (
+            "select 1 as x from pattern [timer:interval(n minutes)];",
+            "2:44 no 'n' here; there are variables: none",
+        ),
+        (
+            "select a.alarm.id from pattern [a=AlarmCreated until b=EventCreated];",
+            "2:10 a list has no 'alarm'",
+        ),
+        (
+            "select a.* from pattern [a=AlarmCreated until b=EventCreated];",
+            "2:8 'a' stands for several events; select one, as a[0]",
+        ),
+        (
+            "select 1 as x from pattern [a=AlarmCreated until a=AlarmUpdated];",
+            "2:50 the tag 'a' is on both sides of 'until'",
+        ),
+        (
+            "select 1 as x from pattern [a=AlarmCreated -> (a=AlarmCreated until EventCreated)];",
+            "2:48 the tag 'a' is on both sides of 'until'",
+        ),
+        (
+            "select 1 as x from pattern [(AlarmCreated until EventCreated) until AlarmUpdated];",
+            "2:30 what 'until' repeats contains no other 'until'",
+        ),
+        ("select alarm.time.after() from AlarmCreated;", "2:19 'after' takes a date and up to two periods"),
+        (
+            "select alarm.time.after(alarm.text) from AlarmCreated;",
+            "2:25 'after' takes a date here, this is text",
+        ),
+        (
+            "select alarm.time.before(alarm.time, 5) from AlarmCreated;",
+            "2:38 'before' takes a period such as 15 minutes here",
+        ),
+        ("select alarm.text.after(alarm.time) from AlarmCreated;", "2:19 text has no method 'after'"),
+        ("select alarm.count.name() from AlarmCreated;", "2:20 a whole number has no method 'name'"),
+        ("select alarm.getFoo() from AlarmCreated;", "2:14 an alarm has no method 'getFoo'"),
         ("create expression f(x) [f(x)];", "2:25 'f' uses itself"),
         ("create expression avg(x) [x];", "2:19 'avg' is a function already"),
         (

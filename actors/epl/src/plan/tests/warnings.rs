@@ -67,13 +67,15 @@ fn stream_whose_name_is_nearly_one_of_the_platform_causes_a_warning() {
         ("SendEMails", "is 'SendEmail' meant?"),
         ("CreateMeasurment", "is 'CreateMeasurement' meant?"),
         ("SendAlarm", "the platform has no stream of this name"),
+        ("SendThem", "the platform has no stream of this name"),
+        ("SendNotification", "the platform has no stream of this name"),
         ("DeleteOperation", "the platform has no stream of this name"),
     ] {
         let expected =
             format!("nobody reads '{into}', a stream of this module's own; {question}, line 2, column 13");
         assert_eq!(warned(&insert(into)), [expected], "{into}");
     }
-    for into in ["Warm", "Created", "AlarmsOfADay", "SendThem", "Position"] {
+    for into in ["Warm", "Created", "AlarmsOfADay", "Send", "Sender", "Resend", "Position"] {
         assert_eq!(warned(&insert(into)), [""; 0], "{into}");
     }
 }

@@ -1,6 +1,7 @@
 //! The functions of the language.
 
 pub(super) mod cast;
+mod distances;
 pub(super) mod fragments;
 mod getters;
 pub(super) mod like;
@@ -30,6 +31,7 @@ pub(super) fn call<'a>(
         Function::GetBoolean => Wanted::Boolean,
         Function::GetDate => Wanted::Date,
         Function::GetList => Wanted::List,
+        Function::After | Function::Before => return distances::compare(function, arguments, scope),
         Function::CurrentTimestamp => return Ok(Seen::Number(Number::Integer(scope.world.now))),
         _ => {
             let Some(argument) = arguments.first() else { return Ok(Seen::Null) };
@@ -43,6 +45,10 @@ pub(super) fn call<'a>(
 fn convert<'a>(function: Function, value: Seen<'a>, scope: &Scope<'a>) -> Result<Seen<'a>, Fault> {
     Ok(match function {
         Function::ToDate => cast::cast(value, Scalar::Time),
+        Function::Format => {
+            let time = cast::cast(value, Scalar::Time);
+            time.as_text().map_or(Seen::Null, |text| Seen::Made(Value::Text(text.into())))
+        }
         Function::ToMillisec => match cast::time(&value) {
             Some(time) => Seen::Number(Number::Integer(cast::millis(time))),
             None => cast::cast(value, Scalar::Integer),

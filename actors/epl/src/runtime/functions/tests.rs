@@ -1,4 +1,5 @@
 use platform_model::change::PublishedChange;
+use platform_model::timestamp::Timestamp;
 use proptest::prelude::*;
 
 use super::path::{Step, steps};
@@ -63,6 +64,53 @@ fn getters_return_the_value_at_a_path_if_it_has_their_type() {
     ] {
         let call = Expression::Call(function, vec![Expression::Event(FIRST), literal(text(path))]);
         assert_eq!(shown(&evaluate(&call, &event)), expected, "{function:?} {path}");
+    }
+}
+
+#[test]
+fn times_are_compared_by_their_distance() {
+    use Function::{After, Before};
+    let at =
+        |clock: &str| Value::Time(Timestamp::parse("time", &format!("2024-01-01T{clock}")).expect(clock));
+    let noon = || at("12:00:00Z");
+    let minute = 60_000.0;
+    for (function, one, other, bounds, expected) in [
+        (After, at("12:00:00.001Z"), noon(), vec![], "true"),
+        (After, noon(), noon(), vec![], "false"),
+        (After, at("13:00:00+01:00"), noon(), vec![], "false"),
+        (Before, noon(), at("12:00:00.001Z"), vec![], "true"),
+        (Before, noon(), noon(), vec![], "false"),
+        // The least distance and the greatest one belong to the range, whichever is written first.
+        (After, at("12:15:00Z"), noon(), vec![15.0], "true"),
+        (After, at("12:14:59.999Z"), noon(), vec![15.0], "false"),
+        (After, at("11:00:00Z"), noon(), vec![15.0], "false"),
+        (Before, at("11:45:00Z"), noon(), vec![15.0], "true"),
+        (After, at("12:20:00Z"), noon(), vec![15.0, 20.0], "true"),
+        (After, at("12:20:00.001Z"), noon(), vec![20.0, 15.0], "false"),
+        (After, at("12:00:00Z"), noon(), vec![0.0], "true"),
+        (After, Value::Null, noon(), vec![], "null"),
+        (After, noon(), text("yesterday"), vec![], "null"),
+        (Before, text("2024-01-01T11:00:00Z"), noon(), vec![], "true"),
+        (After, Value::Integer(1_704_110_400_001), noon(), vec![], "true"),
+        (After, Value::Integer(1_704_110_400_000), noon(), vec![], "false"),
+    ] {
+        let mut operands = vec![one, other];
+        operands.extend(bounds.iter().map(|minutes| Value::Double(minutes * minute)));
+        assert_eq!(call_of(function, &operands), expected, "{function:?} {operands:?}");
+    }
+    assert_eq!(call_of(After, &[noon(), noon(), Value::Null]), "null");
+}
+
+#[test]
+fn formatted_time_is_its_text() {
+    for (value, expected) in [
+        (Value::Time(time()), r#"s:"2024-01-01T01:00:00.500+01:00""#),
+        (Value::Integer(1_704_067_200_500), r#"s:"2024-01-01T00:00:00.500Z""#),
+        (text("2024-01-01T00:00:00Z"), r#"s:"2024-01-01T00:00:00.000Z""#),
+        (text("soon"), "null"),
+        (Value::Null, "null"),
+    ] {
+        assert_eq!(call_of(Function::Format, std::slice::from_ref(&value)), expected, "{value:?}");
     }
 }
 

@@ -10,6 +10,8 @@
 //! - `A and B` is true with both, in any order; one event may be both. When a side can repeat, each new match is
 //!   combined with each old one of the other side. The node is abandoned when a side can never turn true.
 //! - `A or B` is true with either; then the other side is abandoned.
+//! - `A until B` restarts `A` whenever it turned true, until `B` turns true. It is abandoned when either of the two can
+//!   never turn true. `B` begins first, so an event that is both ends it.
 //! - `not X` is true from the start until `X` turns true for good; `not every X` is never false. Alone, or at the end
 //!   of a chain, it is true at once.
 //! - A pattern without `every` ends for good when it turned true.
@@ -22,6 +24,7 @@
 
 mod beginning;
 mod conjunction;
+mod repetition;
 mod tree;
 mod turn;
 mod waiting;
@@ -30,7 +33,7 @@ use std::sync::Arc;
 
 use conjunction::TooMany;
 use tree::{Live, Tags, Tree};
-use turn::PatternTurn;
+use turn::{PatternTurn, Turned};
 use waiting::Bucket;
 
 use super::{Fault, Retained, Scope, World};
@@ -60,16 +63,24 @@ pub(crate) struct PatternState {
     tree: Tree,
     /// Matches that were true from the start and are not reported yet.
     pending: Vec<Tags>,
+    /// Faults of timers that could not begin with the pattern.
+    pending_faults: Vec<Fault>,
     since: i64,
     /// The number of nodes that wait in the initial state: they do not count as active.
     idle: usize,
 }
 
 impl PatternState {
-    /// Starts the pattern; its timers run from `now`.
-    pub(crate) fn start(plan: &PatternPlan, now: i64) -> Self {
-        let mut state = Self { tree: Tree::default(), pending: Vec::new(), since: now, idle: 0 };
-        state.begin(plan, now);
+    /// Starts the pattern; its timers run from the time of the world.
+    pub(crate) fn start(plan: &PatternPlan, keys: &[Value], world: &World<'_>) -> Self {
+        let mut state = Self {
+            tree: Tree::default(),
+            pending: Vec::new(),
+            pending_faults: Vec::new(),
+            since: world.now,
+            idle: 0,
+        };
+        state.begin(plan, keys, world);
         state
     }
 
@@ -98,10 +109,10 @@ impl PatternState {
             return;
         }
         met.sort_unstable();
-        let mut matches = Vec::new();
-        let mut turn = PatternTurn::new(plan, &mut self.tree, world.now, Some((world, keys)), &mut matches);
+        let mut turned = Turned::default();
+        let mut turn = PatternTurn::new(plan, &mut self.tree, world.now, (world, keys), &mut turned);
         let done = met.into_iter().try_for_each(|live| turn.meet(live, event));
-        self.finish(plan, done, world.now, matches, found);
+        self.finish(plan, done, (world, keys), turned, found);
     }
 
     /// Advances to the time of the world: fires the timers that are due, in the order of their time. When more are due
@@ -119,16 +130,16 @@ impl PatternState {
             if due > world.now {
                 return;
             }
-            let mut matches = Vec::new();
-            let done =
-                PatternTurn::new(plan, &mut self.tree, due, Some((world, keys)), &mut matches).come(live);
-            self.finish(plan, done, world.now, matches, found);
+            let mut turned = Turned::default();
+            let done = PatternTurn::new(plan, &mut self.tree, due, (world, keys), &mut turned).come(live);
+            self.finish(plan, done, (world, keys), turned, found);
         }
     }
 
     /// Returns the time at which [`advance`](Self::advance) must be called next.
     pub(crate) fn next_deadline(&self) -> Option<i64> {
-        if self.pending.is_empty() { self.tree.next_deadline().map(|(due, _)| due) } else { Some(self.since) }
+        let has_told = self.pending.is_empty() && self.pending_faults.is_empty();
+        if has_told { self.tree.next_deadline().map(|(due, _)| due) } else { Some(self.since) }
     }
 
     /// Returns what the pattern retains: each active instance beyond the initial wait counts one.
@@ -137,18 +148,20 @@ impl PatternState {
         Retained { events: events.saturating_sub(self.idle), bytes }
     }
 
-    fn begin(&mut self, plan: &PatternPlan, now: i64) {
-        let mut found = Vec::new();
+    fn begin(&mut self, plan: &PatternPlan, keys: &[Value], world: &World<'_>) {
+        let mut turned = Turned::default();
         // A pattern that exceeds the limit at its start can never be waited for.
-        if PatternTurn::new(plan, &mut self.tree, now, None, &mut found).begin().is_err() {
+        if PatternTurn::new(plan, &mut self.tree, world.now, (world, keys), &mut turned).begin().is_err() {
             self.tree.clear();
         }
-        self.since = now;
+        self.since = world.now;
         self.idle = self.tree.retained().events;
-        self.pending = found;
+        self.pending = turned.matches;
+        self.pending_faults = turned.faults;
     }
 
     fn tell_pending(&mut self, found: &mut Found) {
+        found.faults.append(&mut self.pending_faults);
         found.matches.extend(self.pending.drain(..).map(StreamEvent::Match));
     }
 
@@ -156,18 +169,19 @@ impl PatternState {
         &mut self,
         plan: &PatternPlan,
         done: Result<(), TooMany>,
-        now: i64,
-        matches: Vec<Tags>,
+        (world, keys): (&World<'_>, &[Value]),
+        turned: Turned,
         found: &mut Found,
     ) {
-        found.matches.extend(matches.into_iter().map(StreamEvent::Match));
+        found.matches.extend(turned.matches.into_iter().map(StreamEvent::Match));
+        found.faults.extend(turned.faults);
         if done == Err(TooMany) {
             // A turn cannot be left half done, and a pattern that grows like this would not stop growing.
             found.faults.push(Fault::new(format!(
                 "one event starts more than {BURST} instances of the pattern; the pattern begins anew"
             )));
             self.tree.clear();
-            self.begin(plan, now);
+            self.begin(plan, keys, world);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::mem::size_of;
 use std::sync::Arc;
 
 use super::conjunction::Conjunction;
+use super::repetition::Repetition;
 use super::waiting::Waiting;
 use crate::runtime::Retained;
 use crate::value::{Match, StreamEvent};
@@ -50,6 +51,7 @@ pub(super) enum Detail {
     /// An `every` whose restarted child turned true at once.
     BegunTrue,
     Conjunction(Box<Conjunction>),
+    Repetition(Box<Repetition>),
     /// The node waits for an event. `bucket` is the one in which the equality of its filter places it.
     Waits {
         bucket: Option<u64>,
@@ -198,6 +200,11 @@ impl Tree {
         self.retained.add(weight(tags));
     }
 
+    /// Counts an event that an `until` remembers.
+    pub(super) fn retain_repeated(&mut self, weight: usize) {
+        self.retained.add(weight);
+    }
+
     /// Counts a node that waits for events.
     pub(super) fn retain_waiting(&mut self) {
         self.retained.add(0);
@@ -259,6 +266,11 @@ impl Tree {
             Detail::Conjunction(conjunction) => {
                 for tags in conjunction.remembered() {
                     self.retained.remove(weight(tags));
+                }
+            }
+            Detail::Repetition(repetition) => {
+                for event in repetition.remembered() {
+                    self.retained.remove(event.weight());
                 }
             }
             Detail::Waits { bucket, previous, next } => {

@@ -10,7 +10,7 @@ use super::conjunction::TooMany;
 use super::tree::{Detail, Live, Tags, Tree};
 use super::{ACTIONS, BURST};
 use crate::plan::pattern::{PatternPlan, StepKind};
-use crate::runtime::World;
+use crate::runtime::{Fault, World};
 use crate::value::{Match, StreamEvent, Value};
 
 /// The propagation of one event or time.
@@ -19,13 +19,21 @@ pub(super) struct PatternTurn<'a> {
     pub(super) tree: &'a mut Tree,
     /// The time from which timers run that are started in this turn.
     pub(super) now: i64,
-    /// The world and the keys of the partition. None while the pattern itself begins.
-    pub(super) world: Option<(&'a World<'a>, &'a [Value])>,
-    matches: &'a mut Vec<Tags>,
+    /// The world and the keys of the partition.
+    pub(super) world: (&'a World<'a>, &'a [Value]),
+    pub(super) turned: &'a mut Turned,
     pub(super) stack: Vec<Action>,
     /// The number of nodes that lived before the turn.
     before: usize,
     actions: usize,
+}
+
+/// The results of a turn.
+#[derive(Debug, Default)]
+pub(super) struct Turned {
+    pub(super) matches: Vec<Tags>,
+    /// The faults of timers whose period is invalid.
+    pub(super) faults: Vec<Fault>,
 }
 
 pub(super) enum Action {
@@ -58,11 +66,11 @@ impl<'a> PatternTurn<'a> {
         plan: &'a PatternPlan,
         tree: &'a mut Tree,
         now: i64,
-        world: Option<(&'a World<'a>, &'a [Value])>,
-        matches: &'a mut Vec<Tags>,
+        world: (&'a World<'a>, &'a [Value]),
+        turned: &'a mut Turned,
     ) -> Self {
         let before = tree.live();
-        Self { plan, tree, now, world, matches, stack: Vec::new(), before, actions: 0 }
+        Self { plan, tree, now, world, turned, stack: Vec::new(), before, actions: 0 }
     }
 
     /// Starts the pattern.
@@ -113,7 +121,8 @@ impl<'a> PatternTurn<'a> {
         while let Some(action) = self.stack.pop() {
             self.actions += 1;
             let grown = self.tree.live().saturating_sub(self.before);
-            if grown > BURST + self.plan.size() || self.matches.len() > BURST || self.actions > ACTIONS {
+            if grown > BURST + self.plan.size() || self.turned.matches.len() > BURST || self.actions > ACTIONS
+            {
                 return Err(TooMany);
             }
             match action {
@@ -159,7 +168,7 @@ impl<'a> PatternTurn<'a> {
             return Ok(());
         }
         let Some(above) = parent else {
-            self.matches.push(tags);
+            self.turned.matches.push(tags);
             return Ok(());
         };
         if self.tree.get(above).is_none() {
@@ -172,6 +181,7 @@ impl<'a> PatternTurn<'a> {
             StepKind::Or => self.stays_true(above, tags),
             StepKind::FollowedBy => self.follow(above, step, tags),
             StepKind::And => return self.conclude(above, step, tags),
+            StepKind::Until(slots) => self.repeat(above, slots, Truth { of, step, parent, tags }),
             StepKind::Not | StepKind::Event { .. } | StepKind::Interval(_) | StepKind::At(_) => {}
         }
         Ok(())
@@ -200,6 +210,24 @@ impl<'a> PatternTurn<'a> {
             }
             None if self.tree.steps_below(node).next().is_none() => self.ends_true(chain, tags),
             None => self.stays_true(chain, tags),
+        }
+    }
+
+    /// Handles a side of an `until` that turned true: its end ends it, its repeated part begins again.
+    fn repeat(&mut self, until: Live, slots: &[u16], truth: Truth) {
+        let is_end = self.plan.step(truth.step).position == 0;
+        let node = self.tree.at_mut(until.slot);
+        let Detail::Repetition(repetition) = &mut node.detail else { return };
+        if is_end {
+            let tags = repetition.ended(slots, &truth.tags);
+            return self.ends_true(until, tags);
+        }
+        let weights = repetition.remember(slots, &truth.tags);
+        let begun_with = node.tags.clone();
+        weights.into_iter().for_each(|weight| self.tree.retain_repeated(weight));
+        if let (None, Some(tags)) = (truth.of, begun_with) {
+            let child = self.add(truth.step, until, &tags);
+            self.stack.push(Action::Start(child));
         }
     }
 
@@ -245,7 +273,7 @@ impl<'a> PatternTurn<'a> {
         let nothing_left = self.tree.steps_below(node).next().is_none();
         match self.kind_of(above) {
             StepKind::Every if matches!(node.detail, Detail::Plain) => self.begin_anew(above),
-            StepKind::And => self.ends_false(above),
+            StepKind::And | StepKind::Until(_) => self.ends_false(above),
             StepKind::Or | StepKind::FollowedBy if nothing_left => self.ends_false(above),
             _ => {}
         }

@@ -5,16 +5,16 @@
 //! the script again with the actual matches, so that a test compares two scripts.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use platform_model::origin::Depth;
 
 use crate::language::parse;
-use crate::language::syntax::{self, ExpressionKind, SourceKind, StatementKind};
+use crate::language::syntax::{self, ExpressionKind, Operator, SourceKind, StatementKind};
 use crate::plan::expression::{EventPlace, Expression, Filter, Finder, Take};
 use crate::plan::pattern::{PatternNode, PatternPlan};
+use crate::plan::periods::PeriodPlan;
 use crate::runtime::pattern::Found;
 use crate::runtime::pattern::PatternState;
 use crate::runtime::{Fault, LookUps, World};
@@ -67,7 +67,9 @@ pub(super) fn check(table: &[(&str, &str)]) {
 impl Bench {
     pub(super) fn new(pattern: &str) -> Self {
         let plan = plan(pattern);
-        let state = PatternState::start(&plan, MIDNIGHT);
+        let evaluations = EvaluationsLeft::new(1_000_000);
+        let world = World { variables: &[], now: MIDNIGHT, look_ups: &NoStore, evaluations: &evaluations };
+        let state = PatternState::start(&plan, &[], &world);
         Self { plan, state, now: MIDNIGHT, found: Found::default(), evaluated: 0 }
     }
 
@@ -114,13 +116,24 @@ pub(super) fn row(stream: usize, n: i64, id: i64) -> StreamEvent {
 fn shown(event: &StreamEvent) -> String {
     let StreamEvent::Match(tags) = event else { panic!("{event:?}") };
     let mut written = String::from("{");
-    for tag in tags.events() {
-        let StreamEvent::Row(row) = tag else { panic!("{tag:?}") };
-        let [Value::Integer(stream), Value::Integer(n), _] = &*row.values else { panic!("{row:?}") };
-        let comma = if written.len() > 1 { "," } else { "" };
-        write!(written, "{comma}{}{n}", char::from(b'A' + u8::try_from(*stream).unwrap())).unwrap();
-    }
+    let all: Vec<_> = tags.events().map(shown_event).collect();
+    written += &all.join(",");
     written + "}"
+}
+
+/// Writes `A1`, or `[A1,A2]` for the events of a tag before `until`.
+fn shown_event(event: &StreamEvent) -> String {
+    match event {
+        StreamEvent::Match(list) => {
+            let all: Vec<_> = list.events().map(shown_event).collect();
+            format!("[{}]", all.join(","))
+        }
+        StreamEvent::Row(row) => {
+            let [Value::Integer(stream), Value::Integer(n), _] = &*row.values else { panic!("{row:?}") };
+            format!("{}{n}", char::from(b'A' + u8::try_from(*stream).unwrap()))
+        }
+        StreamEvent::Input(input) => panic!("{input:?}"),
+    }
 }
 
 fn millis(period: &str) -> i64 {
@@ -155,6 +168,13 @@ fn node(pattern: &syntax::Pattern, tags: &mut TagNumbers) -> PatternNode {
     match pattern {
         syntax::Pattern::Every(inner) => PatternNode::Every(Box::new(node(inner, tags))),
         syntax::Pattern::Not(inner, _) => PatternNode::Not(Box::new(node(inner, tags))),
+        syntax::Pattern::Until { repeated, end } => {
+            let before = tags.clone();
+            let repeated = Box::new(node(repeated, tags));
+            let of =
+                tags.iter().filter(|(tag, _)| !before.contains_key(*tag)).map(|(_, slot)| *slot).collect();
+            PatternNode::Until { end: Box::new(node(end, tags)), repeated, tags: of }
+        }
         syntax::Pattern::And(nodes) => PatternNode::And(all(nodes)),
         syntax::Pattern::Or(nodes) => PatternNode::Or(all(nodes)),
         syntax::Pattern::FollowedBy(nodes) => PatternNode::FollowedBy(all(nodes)),
@@ -164,9 +184,24 @@ fn node(pattern: &syntax::Pattern, tags: &mut TagNumbers) -> PatternNode {
             let filter = filter.as_ref().map(|filter| expression(filter, tag, tags));
             PatternNode::Event { tag, stream: usize::from(stream.text.as_bytes()[0] - b'A'), filter }
         }
-        syntax::Pattern::Interval(period) => PatternNode::Interval(Duration::from_millis(period.millis)),
+        syntax::Pattern::Interval(period) => interval(period, tags),
         syntax::Pattern::At(schedule, _) => PatternNode::At((**schedule).clone()),
     }
+}
+
+/// Returns a timer. At most one amount of its period is not a number.
+fn interval(period: &syntax::Period, tags: &TagNumbers) -> PatternNode {
+    PatternNode::Interval(match period.amounts.first() {
+        None => PeriodPlan::Fixed(Duration::from_millis(period.millis)),
+        Some((amount, unit)) => {
+            let unit = Expression::Literal(Value::Double(unit.millis()));
+            let amount = Box::new(expression(amount, None, tags));
+            let computed = Expression::Binary(Operator::Multiply, amount, Box::new(unit));
+            let fixed = Expression::Literal(Value::Integer(period.millis.try_into().unwrap()));
+            let millis = Expression::Binary(Operator::Add, Box::new(fixed), Box::new(computed));
+            PeriodPlan::Computed { millis, least: Duration::ZERO }
+        }
+    })
 }
 
 fn expression(source: &syntax::Expression, own: Option<u16>, tags: &TagNumbers) -> Expression {

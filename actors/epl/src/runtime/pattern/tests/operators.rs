@@ -38,6 +38,42 @@ fn every_repeats_an_event_a_timer_and_a_group_in_parentheses() {
 }
 
 #[test]
+fn part_is_repeated_until_its_end_is_true() {
+    check(&[
+        ("a=A until b=B", "A1 A2 C1 B1{[A1,A2],B1} A3 B2"),
+        ("A until b=B", "A1 A2 B1{B1} B2"),
+        ("a=A until b=B", "B1{[],B1}"),
+        ("every (a=A until b=B)", "A1 B1{[A1],B1} B2{[],B2} A2 A3 B3{[A2,A3],B3}"),
+        ("every a=A until b=B", "A1 A2 B1{[A1,A2],B1} B2"),
+        ("(a=A -> b=B) until c=C", "A1 A2 B1 A3 C1{[A1],[B1],C1}"),
+        ("(a=A or b=B) until c=C", "A1 B1 B2 A2 C1{[A1,A2],[B1,B2],C1}"),
+        ("a=A until timer:interval(10 sec)", "A1 +9s A2 +1s{[A1,A2]} A3"),
+        ("every a=A -> (b=B until c=C)", "A1 B1 A2 B2 C1{A1,[B1,B2],C1}{A2,[B2],C1}"),
+        ("every (a=A -> b=B) -> C until d=A(id = a.id)", "A1 B1 C1 A2:7 A3{A1,B1,A3} B2 A4 A5:7{A2,B2,A5}"),
+        // The end comes first for an event that is both.
+        ("a=A until b=A(n > 1)", "A1 A2{[A1],A2}"),
+        // A repeated part that can never turn true any more abandons the whole.
+        ("(a=A and not B) until c=C", "A1 B1 C1"),
+        ("every ((a=A and not B) until c=C)", "A1 B1 A2 C1{[A2],C1}"),
+    ]);
+}
+
+#[test]
+fn events_before_an_end_are_retained_until_then() {
+    let mut bench = Bench::new("every (a=A until b=B)");
+    let before = bench.state.retained();
+    bench.feed("A1");
+    let each = bench.state.retained().bytes - before.bytes;
+    for _ in 0..9 {
+        bench.feed("A1");
+    }
+    assert_eq!(bench.state.retained().events, 10);
+    assert_eq!(bench.state.retained().bytes, before.bytes + 10 * each);
+    bench.feed("B1");
+    assert_eq!(bench.state.retained(), before);
+}
+
+#[test]
 fn an_event_begins_a_part_and_does_not_count_for_it() {
     check(&[
         ("a=A -> b=A", "A1 A2{A1,A2} A3"),

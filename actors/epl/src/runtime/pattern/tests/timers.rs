@@ -15,6 +15,37 @@ fn an_interval_runs_from_where_it_began() {
 }
 
 #[test]
+fn interval_may_depend_on_the_match() {
+    check(&[
+        ("every a=A -> timer:interval(a.n seconds)", "A3 A1 +1s{A1} +1s +1s{A3}"),
+        ("a=A -> timer:interval(a.n seconds)", "A0{A0}"),
+        ("every a=A -> (timer:interval(a.n min 5 sec) and not B)", "A1 +64s +1s{A1} A1 +1m B1 +5s"),
+        ("a=A -> timer:interval(a.n)", "A2 +1s +1s{A2}"),
+    ]);
+}
+
+#[test]
+fn timer_with_an_invalid_period_is_a_fault_and_never_comes() {
+    for (pattern, event, message) in [
+        ("every a=A -> timer:interval(a.n seconds)", "A-1", "a period is not negative"),
+        ("every a=A -> timer:interval(a.n days)", "A36501", "a period is at most 36500 days long"),
+        ("every a=A -> timer:interval((a.n / 0) days)", "A1", "the period of a timer is not a number"),
+        ("timer:interval((1 / 0) days) or a=A", "", "the period of a timer is not a number"),
+    ] {
+        let mut bench = Bench::new(pattern);
+        bench.go_on(0);
+        if !event.is_empty() {
+            bench.feed(event);
+        }
+        let faults = std::mem::take(&mut bench.found.faults);
+        assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [message], "{pattern}");
+        assert_eq!(bench.state.next_deadline(), None, "{pattern}");
+        bench.go_on(86_400_000);
+        assert_eq!((bench.take_matches().as_str(), &*bench.found.faults), ("", &[][..]), "{pattern}");
+    }
+}
+
+#[test]
 fn calendar_timer_fires_at_each_of_its_times() {
     check(&[
         ("every timer:at(*/10, *, *, *, *)", "+9m +1m{} +10m{} +1h{}{}{}{}{}{}"),

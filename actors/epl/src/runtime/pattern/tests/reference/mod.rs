@@ -15,6 +15,8 @@ enum Pattern {
     And(Vec<Pattern>),
     Or(Vec<Pattern>),
     Then(Vec<Pattern>),
+    /// The repeated part, and the part that ends it.
+    Until(Box<Pattern>, Box<Pattern>),
     /// The stream, and the number of the tag.
     Event(char, usize),
     Interval(u32),
@@ -35,6 +37,12 @@ enum Live {
     Or(Vec<Option<Live>>),
     /// The children, each with its position in the chain.
     Then(Vec<(usize, Live)>),
+    Until {
+        end: Box<Live>,
+        repeated: Box<Live>,
+        begun_with: Tags,
+        found: Vec<Tags>,
+    },
     Event {
         order: usize,
         tags: Tags,
@@ -92,6 +100,10 @@ fn waiting(pattern: &Pattern, live: &Live, stream: Option<char>, all: &mut Vec<(
             for (inner, live) in inner.iter().zip(sides) {
                 live.iter().for_each(|live| waiting(inner, live, stream, all));
             }
+        }
+        (Pattern::Until(of_repeated, of_end), Live::Until { end, repeated, .. }) => {
+            waiting(of_end, end, stream, all);
+            waiting(of_repeated, repeated, stream, all);
         }
         (Pattern::Then(inner), Live::Then(parts)) => {
             parts.iter().for_each(|(place, live)| waiting(&inner[*place], live, stream, all));
@@ -155,6 +167,7 @@ fn text(pattern: &Pattern) -> String {
         Pattern::And(inner) => all(inner, " and "),
         Pattern::Or(inner) => all(inner, " or "),
         Pattern::Then(inner) => all(inner, " -> "),
+        Pattern::Until(repeated, end) => format!("({} until {})", text(repeated), text(end)),
         Pattern::Event(stream, tag) => format!("t{tag}={stream}"),
         Pattern::Interval(seconds) => format!("timer:interval({seconds} sec)"),
     }
@@ -166,6 +179,10 @@ fn numbered(pattern: &mut Pattern, next: &mut usize) {
         Pattern::Every(inner) | Pattern::Not(inner) => numbered(inner, next),
         Pattern::And(all) | Pattern::Or(all) | Pattern::Then(all) => {
             all.iter_mut().for_each(|inner| numbered(inner, next))
+        }
+        Pattern::Until(repeated, end) => {
+            numbered(repeated, next);
+            numbered(end, next);
         }
         Pattern::Event(_, tag) => {
             *tag = *next;
@@ -189,13 +206,35 @@ fn pattern() -> impl Strategy<Value = Pattern> {
         let guarded = (leaf(), inner.clone())
             .prop_map(|(one, other)| Pattern::And(vec![one, Pattern::Not(Box::new(other))]));
         prop_oneof![
-            2 => inner.prop_map(|inner| Pattern::Every(Box::new(inner))),
+            2 => inner.clone().prop_map(|inner| Pattern::Every(Box::new(inner))),
             1 => several.clone().prop_map(Pattern::And),
             1 => several.clone().prop_map(Pattern::Or),
             2 => several.prop_map(Pattern::Then),
             1 => guarded,
+            2 => (inner.clone().prop_filter("no other until", |part| !repeats(part)), inner)
+                .prop_map(|(repeated, end)| Pattern::Until(Box::new(repeated), Box::new(end))),
         ]
     })
+}
+
+fn repeats(pattern: &Pattern) -> bool {
+    match pattern {
+        Pattern::Every(inner) | Pattern::Not(inner) => repeats(inner),
+        Pattern::And(all) | Pattern::Or(all) | Pattern::Then(all) => all.iter().any(repeats),
+        Pattern::Until(..) => true,
+        Pattern::Event(..) | Pattern::Interval(_) => false,
+    }
+}
+
+/// Returns the numbers of the tags of a pattern.
+fn tags_of(pattern: &Pattern) -> Vec<usize> {
+    match pattern {
+        Pattern::Every(inner) | Pattern::Not(inner) => tags_of(inner),
+        Pattern::And(all) | Pattern::Or(all) | Pattern::Then(all) => all.iter().flat_map(tags_of).collect(),
+        Pattern::Until(repeated, end) => [tags_of(repeated), tags_of(end)].concat(),
+        Pattern::Event(_, tag) => vec![*tag],
+        Pattern::Interval(_) => Vec::new(),
+    }
 }
 
 fn script() -> impl Strategy<Value = Vec<String>> {

@@ -1,6 +1,6 @@
 //! The reference implementation of the rules of patterns.
 
-use super::{Fate, Live, Pattern, Reading, Signal, StepResult, Tags};
+use super::{Fate, Live, Pattern, Reading, Signal, StepResult, Tags, tags_of};
 
 impl Reading {
     pub(super) fn start(&mut self, pattern: &Pattern, tags: &Tags) -> (Option<Live>, StepResult) {
@@ -57,6 +57,13 @@ impl Reading {
                     }
                 }
                 (Some(Live::Or(sides)), result)
+            }
+            Pattern::Until(of_repeated, of_end) => {
+                let at_once = "nothing that is begun here ends at once";
+                let end = Box::new(self.start(of_end, tags).0.expect(at_once));
+                let repeated = Box::new(self.start(of_repeated, tags).0.expect(at_once));
+                let live = Live::Until { end, repeated, begun_with: tags.clone(), found: Vec::new() };
+                (Some(live), StepResult::default())
             }
             Pattern::Then(all) => {
                 let mut parts = Vec::new();
@@ -130,6 +137,24 @@ impl Reading {
                     return StepResult { found: Vec::new(), fate };
                 }
                 StepResult::default()
+            }
+            (Pattern::Until(of_repeated, of_end), Live::Until { end, repeated, begun_with, found }) => {
+                let ended = self.advance(of_end, end, signal);
+                if let Some(tags) = ended.found.first() {
+                    let tags = collected(of_repeated, found, tags.clone());
+                    return StepResult { found: vec![tags], fate: Fate::True };
+                }
+                if ended.fate == Fate::False {
+                    return ended;
+                }
+                let result = self.advance(of_repeated, repeated, signal);
+                found.extend(result.found);
+                if result.fate == Fate::True {
+                    let anew = self.start(of_repeated, begun_with).0;
+                    **repeated = anew.expect("nothing that is begun here ends at once");
+                }
+                let fate = if result.fate == Fate::False { Fate::False } else { Fate::Lives };
+                StepResult { found: Vec::new(), fate }
             }
             (Pattern::Then(all), Live::Then(parts)) => self.advance_chain(all, parts, signal),
             _ => StepResult::default(),
@@ -224,6 +249,15 @@ impl Reading {
         }
         StepResult::default()
     }
+}
+
+/// Adds to a match the lists of the events that the repeated part found.
+fn collected(repeated: &Pattern, found: &[Tags], mut tags: Tags) -> Tags {
+    for tag in tags_of(repeated) {
+        let all: Vec<_> = found.iter().filter_map(|tags| tags[tag].clone()).collect();
+        tags[tag] = Some(format!("[{}]", all.join(",")));
+    }
+    tags
 }
 
 fn combinations(found: &[Vec<Tags>], but: usize, begun: &[Tags]) -> Vec<Tags> {
