@@ -12,3 +12,4 @@ mod microservices;
 mod module_streams;
 mod modules;
 mod service;
+mod vendor_names;
