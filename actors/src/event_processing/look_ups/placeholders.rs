@@ -1,6 +1,6 @@
 //! `replaceAllPlaceholders(text, object)` (Q-12) replaces `#{path}` by a value of the object in its client
-//! representation, `#{source.path}` by a value of the object's device, and `#{source}` by the device's id. A
-//! placeholder without a value becomes an empty text.
+//! representation, `#{source.path}` by a value of the object's device, and `#{source}` by the device's id. As in
+//! expressions, `.value` of an id is its text. A placeholder without a value becomes an empty text.
 
 use platform_epl::value::Value;
 use platform_model::error::{Error, Result};
@@ -46,6 +46,7 @@ fn shown(json: &Json, path: &str) -> String {
     let found = path.split('.').try_fold(json, |json, name| match json {
         Json::Object(members) => members.get(name),
         Json::Array(elements) => elements.get(name.parse::<usize>().ok()?),
+        Json::String(_) if name == "value" => Some(json),
         _ => None,
     });
     match found {
@@ -78,7 +79,9 @@ pub(super) fn replaced(parts: &[Part<'_>], object: &Json, device: &Json) -> Resu
     for part in parts {
         match part {
             Part::Text(part) => text.push_str(part),
-            Part::Placeholder("source" | "deviceId") => text.push_str(&source(object).unwrap_or_default()),
+            Part::Placeholder("source" | "deviceId" | "source.value" | "deviceId.value") => {
+                text.push_str(&source(object).unwrap_or_default())
+            }
             Part::Placeholder(path) => match of_device(path) {
                 Some(path) => text.push_str(&shown(device, path)),
                 None => text.push_str(&shown(object, path)),
@@ -118,7 +121,7 @@ mod tests {
 
     fn replace(text: &str) -> Result<String> {
         let object = json!({
-            "text": "it's warm", "count": 3, "source": {"id": "7", "name": "shown"}, "plat_T": {"list": [1,
+            "id": "12", "text": "it's warm", "count": 3, "source": {"id": "7", "name": "shown"}, "plat_T": {"list": [1,
             {"a": true}]},
         });
         let device = json!({"id": "7", "name": "Boiler", "plat_Position": {"lat": 51.5}});
@@ -131,6 +134,7 @@ mod tests {
             ("nothing", "nothing"),
             ("#{text}!", "it's warm!"),
             ("#{count} of #{source}", "3 of 7"),
+            ("#{id.value} of #{source.value}, #{deviceId.value}", "12 of 7, 7"),
             ("#{source.name} at #{ source.plat_Position.lat }", "Boiler at 51.5"),
             ("#{plat_T.list.1.a}#{plat_T.list.0}", "true1"),
             ("#{plat_T.list}", r#"[1,{"a":true}]"#),
