@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use tokio::net::{TcpStream, lookup_host};
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 
 use self::protocol::{Assignment, FromWorker, Reader, ToWorker, VERSION, Writer, secret, split};
 pub(crate) use self::serve::serve;
@@ -24,6 +24,9 @@ use crate::error::Error;
 
 /// A worker that does not respond to a request within this time has another run, or is lost.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(10);
+/// The time after which a run that has not begun shows its workers that it still needs them; it is much shorter than
+/// the silence that they bear.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// The number of comparisons of clocks; the fastest response counts.
 const COMPARISONS: usize = 20;
 /// The largest difference between clocks in microseconds with which latencies are meaningful.
@@ -66,10 +69,11 @@ struct Connected {
     writer: Writer,
 }
 
-/// Workers before the run.
+/// Workers before the run. Tasks ask them for their clocks until it begins, because they drop clients that are silent.
 #[derive(Debug)]
 pub(super) struct ConnectedWorkers {
-    all: Vec<Connected>,
+    all: Vec<JoinHandle<Result<Connected, Error>>>,
+    begins: watch::Sender<()>,
     file: (String, String),
 }
 
@@ -90,7 +94,10 @@ impl Workers {
             let busy = || refused("it does not respond; it may have another run".to_owned());
             greeted.map_err(|_| busy())?.map_err(|error| refused(error.to_string()))
         }));
-        Ok(ConnectedWorkers { all: all.await?, file })
+        let (begins, _) = watch::channel(());
+        let kept = |connected: Connected| tokio::spawn(connected.keep_until(begins.subscribe()));
+        let all = all.await?.into_iter().map(kept).collect();
+        Ok(ConnectedWorkers { all, begins, file })
     }
 
     /// Starts a phase at a time of the run.
@@ -147,7 +154,9 @@ impl ConnectedWorkers {
     /// A worker is lost, its clock cannot be compared, or its clients have no sessions.
     pub(super) async fn begin(self, shared: &Arc<Shared>) -> Result<Workers, Error> {
         let mut all = Vec::new();
-        for mut connected in self.all {
+        drop(self.begins);
+        for kept in self.all {
+            let mut connected = kept.await.map_err(std::io::Error::from)??;
             let began = connected.compare_clocks(shared).await?;
             all.push(connected.into_worker(shared, began));
         }
@@ -204,6 +213,22 @@ impl Connected {
             FromWorker::Hello => Ok(connected),
             FromWorker::Failed(reason) => Err(Error::Refused(reason)),
             _ => Err(Error::Refused("it does not introduce itself".to_owned())),
+        }
+    }
+
+    /// Shows the worker that the run still needs it, until the run begins.
+    ///
+    /// # Errors
+    /// The worker is lost.
+    async fn keep_until(mut self, mut begins: watch::Receiver<()>) -> Result<Self, Error> {
+        loop {
+            tokio::select! {
+                _ = begins.changed() => return Ok(self),
+                () = sleep(SIGN_OF_LIFE) => {}
+            }
+            if let Err(error) = self.ask(&ToWorker::Clock).await {
+                return Err(Error::Refused(format!("worker {}: it is gone: {error}", self.address)));
+            }
         }
     }
 

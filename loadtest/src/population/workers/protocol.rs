@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::session_ledger::ClientId;
 
 /// The version of the protocol, which increases with each change of a message.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// The environment variable with the secret that both sides share.
 pub(super) const SECRET: &str = "LOADTEST_WORKER_SECRET";
 /// The longest message in bytes, which is the record of a long run.
@@ -31,7 +31,7 @@ pub(super) enum ToWorker {
         version: u32,
         secret: String,
     },
-    /// The worker responds with its clock.
+    /// The worker responds with its clock. Until a run begins, it also shows the worker that the run still needs it.
     Clock,
     /// The worker connects its clients, and responds when all have sessions.
     Begin(Box<Assignment>),

@@ -27,6 +27,8 @@ pub(crate) type ReadPlan = fn(&Path, &str, &Common) -> Result<Option<Plan>, Erro
 /// The longest time until whoever connects has introduced itself, and the most bytes of that.
 const GREETING_LIMIT: Duration = Duration::from_secs(5);
 const LONGEST_GREETING: u32 = 4096;
+/// The longest silence of a run that has not begun. An idle client would otherwise keep all runs out.
+const SILENCE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Serves one run after the other, until Ctrl-C.
 ///
@@ -90,6 +92,26 @@ async fn work(stream: TcpStream, secret: &str, common: &Common, read_plan: ReadP
     worked
 }
 
+/// Responds with the clock until the run begins, and returns the share of this worker.
+///
+/// # Errors
+/// The connection ended, or the run is silent for too long.
+async fn assigned(
+    reader: &mut Reader,
+    news: &mpsc::UnboundedSender<FromWorker>,
+    clock: Instant,
+) -> Result<Box<Assignment>, Error> {
+    loop {
+        let received = timeout(SILENCE_LIMIT, reader.receive()).await;
+        let silent = || Error::Refused("it did not begin its run and sent nothing".to_owned());
+        match received.map_err(|_| silent())?? {
+            ToWorker::Clock => drop(news.send(FromWorker::Clock(clock.elapsed().as_micros() as u64))),
+            ToWorker::Begin(assignment) => return Ok(assignment),
+            other => return Err(Error::Refused(format!("unexpected message before the run: {other:?}"))),
+        }
+    }
+}
+
 /// Executes the orders of the run until the records are sent.
 async fn follow(
     reader: &mut Reader,
@@ -99,13 +121,7 @@ async fn follow(
     read_plan: ReadPlan,
 ) -> Result<(), Error> {
     let tell = |message| drop(news.send(message));
-    let assignment = loop {
-        match reader.receive().await? {
-            ToWorker::Clock => tell(FromWorker::Clock(clock.elapsed().as_micros() as u64)),
-            ToWorker::Begin(assignment) => break assignment,
-            other => return Err(Error::Refused(format!("unexpected message before the run: {other:?}"))),
-        }
-    };
+    let assignment = assigned(reader, news, clock).await?;
     eprintln!(
         "share {} of {}: {}",
         assignment.share.number + 1,
@@ -183,4 +199,54 @@ fn report_seconds(shared: &Arc<Shared>, news: &mpsc::UnboundedSender<FromWorker>
         }
     });
     reporting
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::Program;
+
+    /// Returns the error with which a worker ends its work for a client.
+    async fn refusal(talk: impl AsyncFnOnce(&mut Reader, &mut super::super::protocol::Writer)) -> String {
+        let common = Program::parse_from(["loadtest", "explain"]).common;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = async {
+            let (mut reader, mut writer) = split(TcpStream::connect(address).await.unwrap()).unwrap();
+            let hello = ToWorker::Hello { version: VERSION, secret: String::new() };
+            writer.send(&hello).await.unwrap();
+            let FromWorker::Hello = reader.receive().await.unwrap() else { panic!("no greeting") };
+            talk(&mut reader, &mut writer).await;
+            // The client stays connected until the worker ends the connection.
+            while reader.receive::<FromWorker>().await.is_ok() {}
+        };
+        let worker = async {
+            let (stream, _) = listener.accept().await.unwrap();
+            work(stream, "", &common, |_, _, _| panic!("no run begins")).await.unwrap_err().to_string()
+        };
+        tokio::join!(worker, client).0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_is_silent_before_its_run_is_dropped() {
+        let begun = tokio::time::Instant::now();
+        assert_eq!(refusal(async |_, _| {}).await, "it did not begin its run and sent nothing");
+        assert_eq!(begun.elapsed().as_secs(), SILENCE_LIMIT.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn client_that_asks_for_the_clock_is_kept() {
+        let begun = tokio::time::Instant::now();
+        let error = refusal(async |reader, writer| {
+            for _ in 0..10 {
+                tokio::time::sleep(SILENCE_LIMIT / 2).await;
+                writer.send(&ToWorker::Clock).await.unwrap();
+                let FromWorker::Clock(_) = reader.receive().await.unwrap() else { panic!("no clock") };
+            }
+        });
+        assert_eq!(error.await, "it did not begin its run and sent nothing");
+        assert_eq!(begun.elapsed().as_secs(), 6 * SILENCE_LIMIT.as_secs());
+    }
 }
