@@ -224,6 +224,29 @@ async fn interrupted_run_reports_its_figures_and_removes_its_devices() {
 }
 
 #[tokio::test]
+async fn run_whose_server_is_gone_reports_the_figures_until_then() {
+    let server = TestServer::start().await;
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", FLEET, &PHASE.replace("4s", "60s")]);
+    let files = ["json", "junit", "report"].map(|name| scenario.directory.path().join(name));
+    let mut command = scenario.command(server.base());
+    for (flag, file) in ["--json", "--junit", "--report"].into_iter().zip(&files) {
+        command.arg(flag).arg(file);
+    }
+    let running = command.spawn().expect("the program starts");
+    eventually("posts", async || has_alarms(&server.admin()).await.then_some(())).await;
+
+    server.stop().await;
+
+    let outcome = Outcome::of(running.wait_with_output().await.expect("it ends"));
+    outcome.expect(2, &["Phase steady", "lost silently", "ended early: 127.0.0.1:", "accepts no connection"]);
+    outcome.expect(2, &["the stored data could not be read back"]);
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("the result is written");
+        assert!(text.contains("steady") && !text.contains("inf\""), "{}: {text}", file.display());
+    }
+}
+
+#[tokio::test]
 async fn fleet_in_its_own_tenants_removes_them() {
     let server = TestServer::start().await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);

@@ -101,6 +101,8 @@ struct Begun {
 pub(crate) struct Closed {
     pub(crate) reports: Vec<Report>,
     pub(crate) left: usize,
+    /// The reasons why results are incomplete: a worker is lost, or the servers do not respond or do not stop.
+    pub(crate) failures: Vec<Error>,
 }
 
 impl Population {
@@ -198,11 +200,9 @@ impl Population {
     }
 
     /// Waits for pending posts and notifications, reads back the stored data, removes everything, and returns the
-    /// results of each phase.
-    ///
-    /// # Errors
-    /// The servers do not respond, or do not stop.
-    pub(crate) async fn close(self) -> Result<Closed, Error> {
+    /// results of each phase. A step that fails is a failure beside the results, because they are worth most in a run
+    /// whose server died.
+    pub(crate) async fn close(self) -> Closed {
         let Self {
             shared,
             creator,
@@ -217,35 +217,35 @@ impl Population {
         } = self;
         shared.run.end();
         if let Some(last) = phases.last_mut() {
-            let passed = shared.run.now().saturating_sub(last.start) as f64 / 1e6;
             // An interrupted phase is shorter.
-            last.seconds = last.seconds.min(passed);
+            last.seconds = last.seconds.min(shared.run.now().saturating_sub(last.start) as f64 / 1e6);
         }
         let disturbances = &self.disturbances;
         let quiet = if disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
-        let judged = async {
-            let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await?;
-            if plan.reads_back {
-                read_all_back(&shared, database, began_at).await?;
-            }
+        let mut failures = Vec::new();
+        let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
+        let posted = posted.map_err(|error| failures.push(error)).unwrap_or_default();
+        let read =
+            if plan.reads_back { Some(read_all_back(&shared, database, began_at).await) } else { None };
+        let reads_back = matches!(read, Some(Ok(())));
+        failures.extend(read.and_then(Result::err));
+        let reports = {
             let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
             let is_stored =
-                |lane, sequence| plan.reads_back.then(|| shared.run.has_received(database, lane, sequence));
+                |lane, sequence| reads_back.then(|| shared.run.has_received(database, lane, sequence));
             let audits = shared.ledger().audit(&starts, disturbances, is_stored);
-            let stored = plan.reads_back.then(|| shared.run.audit());
-            let outcomes = verdict::Outcomes { shared: &shared, phases: &phases, posted: &posted, stored };
-            Ok::<_, Error>(outcomes.reports(audits))
+            let stored = reads_back.then(|| shared.run.audit());
+            verdict::Outcomes { shared: &shared, phases: &phases, posted: &posted, stored }.reports(audits)
         };
-        let judged = judged.await;
         // Clients that are still connected would be rejected from now on.
         drop(generators);
         let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
         // The data in a private database stays in its directory.
         let left = if keeps { 0 } else { shared.world.remove(&creator).await };
         if let Some(servers) = servers {
-            servers.stop().await?;
+            failures.extend(servers.stop().await.err());
         }
-        Ok(Closed { reports: judged?, left })
+        Closed { reports, left, failures }
     }
 }
 
@@ -293,6 +293,15 @@ impl Generators {
 
 /// Reads back all stored data.
 async fn read_all_back(shared: &Shared, database: ReceiverId, began_at: OffsetDateTime) -> Result<(), Error> {
+    let refused = |error| Error::Refused(format!("the stored data could not be read back: {error}"));
+    read_homes_back(shared, database, began_at).await.map_err(refused)
+}
+
+async fn read_homes_back(
+    shared: &Shared,
+    database: ReceiverId,
+    began_at: OffsetDateTime,
+) -> Result<(), Error> {
     let kinds = [Kind::Alarm, Kind::Event, Kind::NotifiedMeasurement];
     let since = began_at.replace_nanosecond(0).unwrap_or(began_at).format(&Rfc3339).unwrap_or_default();
     for home in shared.world.homes() {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::outcome::{Outcome, SCHEMA, VERSION};
 use super::sample::{Sample, median};
+use super::stall::stalls;
 use crate::cli::Compare;
 use crate::error::Error;
 use crate::report;
@@ -20,31 +21,39 @@ const FEWEST_RUNS: usize = 5;
 /// The fewest seconds on each side for a comparison of seconds. With fewer, a value is not compared.
 const FEWEST_SECONDS: usize = 8;
 
-/// The compared figures: the name in a sample, the name in the table, and whether a larger value is better.
-const COMPARED: [(&str, &str, bool); 9] = [
-    ("posts", "posts per second", true),
-    ("failed", "failed per second", false),
-    ("notified", "notified per second", true),
-    ("notified_p50_ms", "p50 of notified, ms", false),
-    ("notified_p99_ms", "p99 of notified, ms", false),
-    ("posts_p99_ms", "p99 of posts, ms", false),
-    ("server_cpu_percent", "server CPU, %", false),
-    ("server_memory", "server memory, bytes", false),
-    ("postgres_cpu_percent", "PostgreSQL CPU, %", false),
+/// The compared figures: the name in a sample, the name in the table, whether a larger value is better, and the largest
+/// difference that never counts: CPU is measured in clock ticks, and memory depends on what the server did before.
+const COMPARED: [(&str, &str, bool, f64); 9] = [
+    ("posts", "posts per second", true, 0.0),
+    ("failed", "failed per second", false, 0.0),
+    ("notified", "notified per second", true, 0.0),
+    ("notified_p50_ms", "p50 of notified, ms", false, 0.0),
+    ("notified_p99_ms", "p99 of notified, ms", false, 0.0),
+    ("posts_p99_ms", "p99 of posts, ms", false, 0.0),
+    ("server_cpu_percent", "server CPU, %", false, 3.0),
+    ("server_memory", "server memory, bytes", false, 16.0 * 1024.0 * 1024.0),
+    ("postgres_cpu_percent", "PostgreSQL CPU, %", false, 3.0),
 ];
 
 /// The parts of a result that are compared.
 #[derive(Debug, Deserialize)]
-struct Run {
+pub(super) struct Run {
     name: String,
     clean: bool,
-    phases: Vec<RunPhase>,
+    pub(super) phases: Vec<RunPhase>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RunPhase {
-    name: String,
+pub(super) struct RunPhase {
+    pub(super) name: String,
     samples: Vec<Sample>,
+    #[serde(default)]
+    pub(super) loads: Vec<RunLoad>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct RunLoad {
+    pub(super) report: Value,
 }
 
 /// The meaning of a difference.
@@ -92,10 +101,11 @@ impl Baseline {
     /// # Errors
     /// The runs have no phase in common.
     pub(super) fn judge(self, outcome: &Outcome, tolerance: f64) -> Result<bool, Error> {
-        let phases = outcome
-            .phases
-            .iter()
-            .map(|phase| RunPhase { name: phase.name.clone(), samples: phase.samples.clone() });
+        let phases = outcome.phases.iter().map(|phase| RunPhase {
+            name: phase.name.clone(),
+            samples: phase.samples.clone(),
+            loads: phase.loads.iter().map(|load| RunLoad { report: load.report.clone() }).collect(),
+        });
         let after = Run { name: outcome.name.clone(), clean: outcome.clean, phases: phases.collect() };
         print(&[self.0], &[after], tolerance)
     }
@@ -127,7 +137,7 @@ impl Run {
 }
 
 /// Prints the comparison. Returns whether the later runs are worse.
-fn print(before: &[Run], after: &[Run], tolerance: f64) -> Result<bool, Error> {
+pub(super) fn print(before: &[Run], after: &[Run], tolerance: f64) -> Result<bool, Error> {
     let by_runs = before.len().min(after.len()) >= FEWEST_RUNS;
     let mut text = format!(
         "{} ({}) against {} ({}): Mann-Whitney rank test over {}; verdicts below {CHANCE} and beyond {tolerance} %\n",
@@ -157,6 +167,10 @@ fn print(before: &[Run], after: &[Run], tolerance: f64) -> Result<bool, Error> {
             is_worse |= row.verdict == Verdict::Worse;
             text += &row.text();
         }
+        for stall in stalls(before, after, phase) {
+            is_worse = true;
+            text += &stall;
+        }
     }
     if seen.is_empty() {
         return Err(Error::Refused("the runs have no phase of the same name".to_owned()));
@@ -180,14 +194,18 @@ fn rows(before: &[Run], after: &[Run], phase: &str, by_runs: bool, tolerance: f6
         runs.iter().flat_map(of_run).collect()
     };
     let fewest = if by_runs { FEWEST_RUNS } else { FEWEST_SECONDS };
-    let row = |(key, name, more_is_better): (&str, &'static str, bool)| {
+    let row = |(key, name, more_is_better, floor): (&str, &'static str, bool, f64)| {
         let (mut before, mut after) = (values(before, key), values(after, key));
         if before.len().min(after.len()) < fewest {
             return None;
         }
         let chance = mann_whitney(&before, &after);
         let (before, after) = (Spread::of(&mut before)?, Spread::of(&mut after)?);
-        let verdict = verdict(before.median, after.median, chance, tolerance, more_is_better);
+        let is_small = (after.median - before.median).abs() <= floor;
+        let verdict = match verdict(before.median, after.median, chance, tolerance, more_is_better) {
+            _ if is_small => Verdict::Noise,
+            verdict => verdict,
+        };
         Some(Row { name, before, after, chance, verdict })
     };
     COMPARED.into_iter().filter_map(row).collect()
@@ -278,7 +296,7 @@ fn complementary_error(x: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     #[test]
@@ -305,8 +323,33 @@ mod tests {
     fn run(posts: impl Fn(u32) -> f64, clean: bool) -> Run {
         let sample =
             |second: u32| Sample { at: second.into(), values: [("posts".to_owned(), posts(second))].into() };
-        let phase = RunPhase { name: "p".to_owned(), samples: (0..30).map(sample).collect() };
+        let samples = (0..30).map(sample).collect();
+        let phase = RunPhase { name: "p".to_owned(), samples, loads: Vec::new() };
         Run { name: "x".to_owned(), clean, phases: vec![phase] }
+    }
+
+    /// Returns a run whose seconds are all alike, with a latency of the whole phase.
+    pub(in super::super) fn run_with(key: &str, value: f64, max_ms: f64) -> Run {
+        let sample = |second: u32| Sample { at: second.into(), values: [(key.to_owned(), value)].into() };
+        let report = serde_json::json!({"deliveries": {"latency": {"p99_ms": 20.0, "max_ms": max_ms}}});
+        let samples = (0..16).map(sample).collect();
+        let phase = RunPhase { name: "p".to_owned(), samples, loads: vec![RunLoad { report }] };
+        Run { name: "x".to_owned(), clean: true, phases: vec![phase] }
+    }
+
+    #[test]
+    fn differences_below_the_resolution_of_a_figure_are_noise() {
+        for (key, before, after, is_worse) in [
+            ("server_cpu_percent", 3.0, 3.99, false),
+            ("server_cpu_percent", 3.0, 6.5, true),
+            ("postgres_cpu_percent", 1.0, 3.5, false),
+            ("server_memory", 22.8e6, 24.3e6, false),
+            ("server_memory", 200e6, 230e6, true),
+            ("notified_p99_ms", 1.0, 2.0, true),
+        ] {
+            let (before, after) = (run_with(key, before, 20.0), run_with(key, after, 20.0));
+            assert_eq!(print(&[before], &[after], 5.0).unwrap(), is_worse, "{key}");
+        }
     }
 
     #[test]

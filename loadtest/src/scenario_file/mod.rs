@@ -14,12 +14,15 @@ mod figure;
 mod html;
 mod junit;
 mod load;
+mod measurable;
 mod outcome;
+mod pulse;
 mod run;
 mod sample;
 #[cfg(test)]
 mod scenario_file_tests;
 mod setting;
+mod stall;
 mod tables;
 mod threshold;
 
@@ -242,22 +245,27 @@ impl Phase {
             }
             (None, _) => Duration::ZERO,
         };
+        let threshold = |sentence: &Spanned<String>| {
+            Threshold::parse(sentence.get_ref())
+                .map_err(|reason| source.error(sentence.span().start, &reason))
+        };
+        let judged = thresholds.iter().map(threshold).collect::<Result<Vec<_>, _>>()?;
         if let Some(plan) = plan {
             let names = plan.groups.iter().map(|group| &group.name);
             let names: Vec<&str> =
                 names.chain(plan.dashboards.iter().map(|one| &one.name)).map(String::as_str).collect();
             let around = (plan.servers.is_some(), names.as_slice());
             let phase = tables::phase(source, lasts, &of_phase, fault, (&plan.groups, rates), around)?;
+            for (sentence, threshold) in thresholds.iter().zip(&judged).filter(|_| load.is_empty()) {
+                measurable::check(threshold, plan, &phase)
+                    .map_err(|reason| source.error(sentence.span().start, &reason))?;
+            }
             plan.phases.push(phase);
         } else if !of_phase.is_empty() || !fault.is_empty() {
             return Err(refused("has rates or faults, and there is no [[group]]"));
         }
-        let threshold = |sentence: Spanned<String>| {
-            Threshold::parse(sentence.get_ref())
-                .map_err(|reason| source.error(sentence.span().start, &reason))
-        };
         Ok(Self {
-            thresholds: thresholds.into_iter().map(threshold).collect::<Result<_, _>>()?,
+            thresholds: judged,
             loads: load.into_iter().map(|load| Load::of(source, &load, common)).collect::<Result<_, _>>()?,
             name,
             lasts,

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::pulse::{self, GeneratorDelay};
 use super::sample::Sample;
 use super::threshold::{Judged, Threshold};
 use crate::error::Error;
+use crate::population::Closed;
 use crate::report::{Report, clean_or_not};
 
 /// The result of a file. Its JSON form has the name [`SCHEMA`] and this [`VERSION`], which increases when a member
@@ -60,6 +62,9 @@ pub(super) struct PhaseOutcome {
     pub(super) clean: bool,
     pub(super) thresholds: Vec<Judged>,
     pub(super) loads: Vec<LoadOutcome>,
+    /// The longest time by which the generator of this process was late itself, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) generator_delay: Option<GeneratorDelay>,
     /// The state of servers, PostgreSQL, clients and the generator, once a second.
     pub(super) samples: Vec<Sample>,
 }
@@ -80,6 +85,18 @@ pub(super) struct LoadOutcome {
 }
 
 impl Outcome {
+    /// Adds the results of the groups, and the reasons why they are incomplete.
+    pub(super) fn add(&mut self, closed: Closed) {
+        self.left = closed.left;
+        for (phase, report) in self.phases.iter_mut().zip(closed.reports) {
+            phase.loads.insert(0, LoadOutcome::of("groups".to_owned(), Ok(report)));
+        }
+        if let Some(last) = self.phases.last_mut() {
+            let failed = |error| LoadOutcome::of("end of the run".to_owned(), Err(error));
+            last.loads.extend(closed.failures.into_iter().map(failed));
+        }
+    }
+
     /// Returns the result for people: the phases with their figures, and the verdict at the end, where a terminal shows
     /// it.
     pub(super) fn text(&self) -> String {
@@ -99,6 +116,12 @@ impl Outcome {
                     .map(|error| format!("{}: {error}\n", load.scenario))
                     .unwrap_or_default();
                 text += "\n";
+            }
+            if let Some(delay) = &phase.generator_delay {
+                text += &format!(
+                    "the generator itself was late by up to {:.0} ms at {:.1} s\n",
+                    delay.ms, delay.at
+                );
             }
             for judged in &phase.thresholds {
                 let result = if judged.holds { "holds " } else { "MISSED" };
@@ -138,11 +161,22 @@ impl LoadOutcome {
 }
 
 impl PhaseOutcome {
-    /// Judges the thresholds when all reports exist.
-    pub(super) fn judge(&mut self, thresholds: &[Threshold]) {
+    /// Returns whether the phase is not clean only because thresholds are not judged.
+    pub(super) fn is_unjudged(&self) -> bool {
+        let missed: Vec<_> = self.thresholds.iter().filter(|judged| !judged.holds).collect();
+        self.loads.iter().all(|load| load.clean)
+            && !missed.is_empty()
+            && missed.iter().all(|judged| judged.generator_late_ms.is_some())
+    }
+
+    /// Takes the samples and delays of the phase, and judges the thresholds when all reports exist.
+    pub(super) fn judge(&mut self, thresholds: &[Threshold], samples: &[Sample], delays: &[GeneratorDelay]) {
+        let within = self.started..=self.ended;
+        self.samples = samples.iter().filter(|sample| within.contains(&sample.at)).cloned().collect();
+        self.generator_delay = pulse::longest(delays, self.started, self.ended);
         let reports: Vec<Value> = self.loads.iter().map(|load| load.report.clone()).collect();
         self.thresholds =
-            thresholds.iter().map(|threshold| threshold.judge(&reports, &self.samples)).collect();
+            thresholds.iter().map(|one| one.judge(&reports, &self.samples, self.generator_delay)).collect();
         self.clean =
             self.loads.iter().all(|load| load.clean) && self.thresholds.iter().all(|judged| judged.holds);
     }

@@ -11,6 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use super::compare::Baseline;
 use super::load::Load;
 use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
+use super::pulse::Pulse;
 use super::sample::Sampler;
 use super::{Phase, ScenarioFile, html, junit};
 use crate::cli::{Common, RunFile};
@@ -22,8 +23,8 @@ use crate::scenario;
 use crate::target::Target;
 
 /// Runs a file, prints the result and writes it to the requested files. Returns whether the run was clean and not worse
-/// than its baseline. Ctrl-C or a lost server ends the run early: the result then contains the figures until that time,
-/// and the created devices are removed.
+/// than its baseline. Ctrl-C, a lost server or a lost worker ends the run early: the result then contains the figures
+/// until that time and the reason, and the created devices are removed.
 ///
 /// # Errors
 /// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or Ctrl-C
@@ -49,6 +50,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     let started = Instant::now();
     let observer = population.as_ref().map(Population::observer);
     let sampler = Sampler::start(started, server.filter(|_| uses_target), observer.clone());
+    let pulse = Pulse::start(started);
     let mut phases = Vec::new();
     let ended_early = tokio::select! {
         () = play(file, population.as_mut(), started, &mut phases) => None,
@@ -59,6 +61,10 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         reason = target.lost(), if uses_target => Some(reason),
     };
     let samples = sampler.stop();
+    let delays = pulse.stop();
+    if let Some(last) = phases.last_mut().filter(|last| last.ended.is_infinite()) {
+        last.ended = started.elapsed().as_secs_f64();
+    }
     let since = |at: Instant| at.saturating_duration_since(started).as_secs_f64();
     let mut outcome = Outcome {
         schema: SCHEMA,
@@ -74,18 +80,12 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         ..Outcome::default()
     };
     if let Some(population) = population {
-        let closed = Box::pin(population.close()).await?;
-        outcome.left = closed.left;
-        for (phase, report) in outcome.phases.iter_mut().zip(closed.reports) {
-            phase.loads.insert(0, LoadOutcome::of("groups".to_owned(), Ok(report)));
-        }
+        outcome.add(Box::pin(population.close()).await);
     }
     let happened = observer.iter().flat_map(|observer| observer.happened());
     outcome.happened = happened.map(|one| Mark { at: since(one.at), what: one.what }).collect();
     for (phase, of_file) in outcome.phases.iter_mut().zip(&file.phases) {
-        let within = phase.started..=phase.ended;
-        phase.samples = samples.iter().filter(|sample| within.contains(&sample.at)).cloned().collect();
-        phase.judge(&of_file.thresholds);
+        phase.judge(&of_file.thresholds, &samples, &delays);
     }
     outcome.clean = outcome.ended_early.is_none() && outcome.phases.iter().all(|phase| phase.clean);
     finish(&outcome, settings, common, baseline).await
@@ -102,19 +102,21 @@ async fn finish(
     write(common.json.as_deref(), || report::json(outcome))?;
     write(settings.junit.as_deref(), || Ok(junit::xml(outcome)))?;
     write(settings.report.as_deref(), || Ok(html::page(outcome)))?;
-    let is_worse = match baseline {
-        Some(baseline) => baseline.judge(outcome, settings.tolerance)?,
-        None => false,
-    };
+    let compared = baseline.map(|baseline| baseline.judge(outcome, settings.tolerance)).transpose();
     if let Some(reason) = &outcome.ended_early {
         if reason == "interrupted" {
             return Err(devices::remove_interrupted(common.keep).await);
         }
         return Err(Error::Refused(reason.clone()));
     }
+    let is_worse = compared?.unwrap_or(false);
     let mut loads = outcome.phases.iter().flat_map(|phase| &phase.loads);
+    let mut unclean = outcome.phases.iter().filter(|phase| !phase.clean).peekable();
     match loads.find_map(|load| load.error.clone()) {
         Some(error) => Err(Error::Refused(error)),
+        None if unclean.peek().is_some() && unclean.all(PhaseOutcome::is_unjudged) => Err(Error::Refused(
+            "the generator itself was late, so these latencies say nothing about the server; give it more CPU".into(),
+        )),
         None => Ok(outcome.clean && !is_worse),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::figure::FIGURES;
 use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
+use super::pulse::GeneratorDelay;
 use super::sample::Sample;
 use super::*;
 use crate::cli::{Program, ProgramCommand, Scenario};
@@ -35,7 +36,7 @@ fn error_of(lines: &str) -> String {
 }
 
 fn judge(sentence: &str, reports: &[serde_json::Value], samples: &[Sample]) -> (String, bool) {
-    let judged = Threshold::parse(sentence).unwrap().judge(reports, samples);
+    let judged = Threshold::parse(sentence).unwrap().judge(reports, samples, None);
     (judged.found, judged.holds)
 }
 
@@ -85,6 +86,61 @@ fn errors_name_file_line_key_and_allowed_values() {
         threshold.starts_with("x.toml:5: threshold \"lots = 0\": \"lots\" is not a figure; there are "),
         "{threshold}"
     );
+}
+
+#[test]
+fn latency_is_not_judged_if_the_generator_was_late_by_as_much() {
+    let report = serde_json::json!({
+        "posts": {"latency": {"samples": 100, "p99_ms": 2945.0, "max_ms": 3100.0}},
+        "ledger": {"lost": 2}, "kept": {"late": 133},
+    });
+    let delay = |ms| Some(GeneratorDelay { at: 7.0, ms });
+    for (sentence, delay, generator_late_ms) in [
+        ("p99 of posts <= 500ms", delay(3000.0), Some(3000.0)),
+        ("p99 of posts <= 500ms", delay(2400.0), None),
+        ("p99 of posts <= 500ms", None, None),
+        ("late <= 50", delay(60.0), Some(60.0)),
+        ("lost = 0", delay(3000.0), None),
+    ] {
+        let judged = Threshold::parse(sentence).unwrap().judge(std::slice::from_ref(&report), &[], delay);
+        assert_eq!((judged.holds, judged.generator_late_ms), (false, generator_late_ms), "{sentence}");
+        assert_eq!(judged.found.contains("not judged"), generator_late_ms.is_some(), "{}", judged.found);
+    }
+    let judged = Threshold::parse("max of posts <= 4s").unwrap().judge(&[report], &[], delay(3000.0));
+    assert_eq!((judged.holds, judged.generator_late_ms), (true, None));
+}
+
+#[test]
+fn threshold_on_a_figure_that_the_phase_cannot_measure_is_refused() {
+    let file = |group: &str, phase: &str, threshold: &str| {
+        format!(
+            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\n{group}\n[[dashboard]]\nname = \"d\"\ncount = \
+             1\nwatches = [\"alarms\"]\n[[phase]]\nname = \"p\"\nlasts = \"2s\"\nthresholds = \
+             [\"{threshold}\"]\n[phase.rates.g]\n{phase}\n"
+        )
+    };
+    for (group, phase, threshold, refused) in [
+        ("transport = \"rest\"", "measurements = 5", "p99 of notified <= 1s", "nobody is notified"),
+        ("transport = \"rest\"", "measurements = 5", "notified per second >= 1", "nobody is notified"),
+        ("transport = \"rest\"", "alarms = 5", "p99 of notified <= 1s", ""),
+        ("listens = [\"measurements\"]", "measurements = 5", "p99 of notified <= 1s", ""),
+        ("", "operations = 5", "p99 of notified <= 1s", ""),
+        ("", "operations = 5", "p99 of round trip <= 1s", ""),
+        ("", "alarms = 5", "p99 of round trip <= 1s", "no operations are queued"),
+        ("", "alarms = 5", "max of sessions back <= 1s", "no fault of a server"),
+        ("", "alarms = 5", "database growth <= 1MB/h", "write [servers]"),
+        ("", "alarms = 5", "lost = 0", ""),
+    ] {
+        let result = parse(&file(group, phase, threshold)).map(drop);
+        match refused {
+            "" => assert_eq!(result, Ok(()), "{group} {phase} {threshold}"),
+            reason => {
+                let error = result.expect_err(threshold);
+                assert!(error.starts_with("x.toml:") && error.contains("can never hold"), "{error}");
+                assert!(error.contains(reason), "{error}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -263,7 +319,7 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
 }
 
 fn outcome() -> Outcome {
-    let judged = Threshold::parse("lost = 0").unwrap().judge(&[json!({"ledger": {"lost": 1}})], &[]);
+    let judged = Threshold::parse("lost = 0").unwrap().judge(&[json!({"ledger": {"lost": 1}})], &[], None);
     let load = LoadOutcome {
         scenario: "fleet".to_owned(),
         clean: true,
@@ -272,6 +328,7 @@ fn outcome() -> Outcome {
         table: "it's <b>\u{1}".to_owned(),
     };
     let phase = PhaseOutcome {
+        generator_delay: None,
         name: "a \"<script>\" & more".to_owned(),
         started: 0.0,
         ended: 2.0,

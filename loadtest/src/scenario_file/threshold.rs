@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::figure::{self, Figure};
+use super::pulse::GeneratorDelay;
 use super::sample::Sample;
 use crate::quantity::parse;
 
@@ -50,6 +51,10 @@ pub(super) struct Judged {
     /// The figure with its unit, or `not measured`.
     pub(super) found: String,
     pub(super) holds: bool,
+    /// The milliseconds by which the generator itself was late, if that may be why the threshold does not hold. It is
+    /// then not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) generator_late_ms: Option<f64>,
 }
 
 impl Threshold {
@@ -84,14 +89,33 @@ impl Threshold {
     }
 
     /// Judges a phase. A threshold does not hold if its figure was not measured.
-    pub(super) fn judge(&self, reports: &[Value], samples: &[Sample]) -> Judged {
+    /// A latency that was exceeded by no more than the delay of the generator itself is not judged.
+    pub(super) fn judge(
+        &self,
+        reports: &[Value],
+        samples: &[Sample],
+        delay: Option<GeneratorDelay>,
+    ) -> Judged {
         let value = self.figure.value(self.quantile, reports, samples);
-        Judged {
-            threshold: self.sentence.clone(),
-            value,
-            found: value.map_or("not measured".to_owned(), |value| self.figure.unit.shown(value)),
-            holds: value.is_some_and(|value| self.allows(value)),
+        let mut found = value.map_or("not measured".to_owned(), |value| self.figure.unit.shown(value));
+        let holds = value.is_some_and(|value| self.allows(value));
+        let explains = |delay: &GeneratorDelay| {
+            let is_by_delay = value.is_some_and(|value| delay.ms >= value - self.limit);
+            let is_upper = matches!(self.comparison, Comparison::AtMost | Comparison::Below);
+            !holds
+                && is_upper
+                && (self.figure.name == "late" && value.is_some()
+                    || self.figure.has_quantiles() && is_by_delay)
+        };
+        let delay = delay.filter(explains);
+        if let Some(delay) = delay {
+            found += &format!(
+                "; not judged: the generator itself was late by up to {:.0} ms at {:.1} s",
+                delay.ms, delay.at
+            );
         }
+        let generator_late_ms = delay.map(|delay| delay.ms);
+        Judged { threshold: self.sentence.clone(), value, found, holds, generator_late_ms }
     }
 
     fn allows(&self, value: f64) -> bool {
