@@ -22,8 +22,8 @@ use super::{Cause, Device, DeviceActor};
 /// of this object (B-06), unless the mode is QUIESCENT (M-03).
 ///
 /// # Errors
-/// `NotFound` when this object does not exist, `Forbidden` unless the caller may write both ends, `Invalid` for an
-/// unknown child or a cycle; `Unavailable` or `Database`.
+/// `NotFound` when this object does not exist, `Forbidden` unless the caller may write both ends, `Refused` for a child
+/// device that the caller does not own (U-10b), `Invalid` for an unknown child or a cycle; `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct AddChildren {
@@ -94,20 +94,36 @@ impl Device {
         let AddChildren { kind, children, origin } = message;
         self.authorize(&origin, SourceObject::has_fragment).await?;
         for child in &children {
-            if !self.may_write(*child, &origin).await? {
-                return Err(Error::Forbidden);
-            }
+            self.authorize_link(kind, *child, &origin).await?;
         }
 
         if !origin.mode.stores() {
             return self.publish_unstored_links(&origin).await;
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
+        database.ensure_stored_quota(tenant)?;
         let to = Children { parent: self.id, kind };
         let route =
             platform_store::inventory::links::add_children(database, tenant, to, &children, &origin).await?;
         self.deliver_links_changed(&route);
         self.deliver_update(&route, &origin).await
+    }
+
+    /// Checks that the caller may link an existing object below this one.
+    ///
+    /// A link of kind childDevices gives the child to the owner of the parent (I-06), so it requires what giving
+    /// requires: ROLE_INVENTORY_ADMIN or ownership of the child. A device permission is not sufficient (U-10b).
+    async fn authorize_link(&self, kind: LinkKind, child: ManagedObjectId, origin: &Origin) -> Result<()> {
+        if !self.may_write(child, origin).await? {
+            return Err(Error::Forbidden);
+        }
+        if kind == LinkKind::ChildDevices && !self.owns(child, origin).await? {
+            return Err(Error::Refused(
+                "linking a child device requires ROLE_INVENTORY_ADMIN or ownership of the child, because the owner of \
+                 the parent gets all rights on it",
+            ));
+        }
+        Ok(())
     }
 
     async fn create_child(&mut self, message: CreateChild) -> Result<Arc<ManagedObject>> {

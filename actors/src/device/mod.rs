@@ -28,7 +28,7 @@ pub use event_binaries::{PlaceEventBinary, RemoveEventBinary, Removed};
 pub use events::{DeleteEvent, UpdateEvent};
 pub use managed_object::{DeleteManagedObject, UpdateManagedObject};
 pub use operations::{QueueOperation, UpdateOperation};
-use platform_model::access::Authority;
+use platform_model::access::{Accessor, Authority, Grants};
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
@@ -167,11 +167,25 @@ impl Device {
     /// Returns whether the caller may write another object. It returns true if the object does not exist; the
     /// statement then reports that.
     async fn may_write(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
-        if matches!(origin.authority, Authority::Role) {
+        self.is_permitted(id, origin.accessor()).await
+    }
+
+    /// Returns whether the caller has the role or owns another object, whatever its device permissions are. It returns
+    /// true if the object does not exist, like [`Device::may_write`].
+    async fn owns(&self, id: ManagedObjectId, origin: &Origin) -> Result<bool> {
+        let authority = match origin.authority {
+            Authority::Role => Authority::Role,
+            Authority::Limited(_) => Authority::Limited(Grants::default()),
+        };
+        self.is_permitted(id, Accessor { authority: &authority, ..origin.accessor() }).await
+    }
+
+    async fn is_permitted(&self, id: ManagedObjectId, accessor: Accessor<'_>) -> Result<bool> {
+        if matches!(accessor.authority, Authority::Role) {
             return Ok(true);
         }
         let client = self.context.database.loader().await?;
         let source = platform_store::access::find_source(&*client, &self.context.tenant, id).await?;
-        Ok(source.is_none_or(|source| source.permits(origin.accessor(), SourceObject::has_fragment)))
+        Ok(source.is_none_or(|source| source.permits(accessor, SourceObject::has_fragment)))
     }
 }

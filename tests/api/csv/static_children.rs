@@ -54,6 +54,20 @@ async fn device_that_is_known_is_linked_as_it_is() {
 }
 
 #[tokio::test]
+async fn device_that_is_only_permitted_is_not_linked() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    send_for(&admin, "s1", "100,Sensor").await;
+    send_for(&admin, "gw", "100,Gateway").await;
+    let target = find(&server, "s1").await.unwrap();
+    let gateway = server.user_permitted("device_gw", &target, &["*:*:*"]).await;
+    let parent = find(&server, "gw").await.unwrap();
+    admin.put(&format!("{OBJECTS}/{parent}"), &json!({"owner": "device_gw"})).await.expect(200);
+
+    assert_eq!(send(&gateway, "101,s1").await, "50,1,403\n");
+    assert_eq!(children(&server, &parent).await, [""; 0]);
+}
+
+#[tokio::test]
 async fn device_is_never_a_child_of_itself_or_its_descendants() {
     let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;

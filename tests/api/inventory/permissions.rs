@@ -127,6 +127,34 @@ async fn owner_of_a_gateway_owns_what_hangs_on_it() {
 }
 
 #[tokio::test]
+async fn permission_for_a_device_does_not_become_ownership_by_a_link() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let (target, mine) = (admin.create_device("target").await, admin.create_device("mine").await);
+    let joe = server.user_permitted("joe", &target, &["MANAGED_OBJECT:*:ADMIN"]).await;
+    let give =
+        async |id: &str| admin.put(&format!("{OBJECTS}/{id}"), &json!({"owner": "joe"})).await.expect(200);
+    give(&mine).await;
+    let path = |block: &str| format!("{OBJECTS}/{mine}/{block}");
+    let reference = json!({"managedObject": {"id": target}});
+
+    for body in [&reference, &json!({"references": [reference]})] {
+        let refused = joe.post(&path("childDevices"), body).await.expect(403);
+        assert!(refused.message().contains("ownership of the child"), "{}", refused.text);
+        let transient = joe.request("POST", &path("childDevices"));
+        transient.header("X-Platform-Processing-Mode", "TRANSIENT").json(body).send().await.expect(403);
+    }
+    joe.post(&path("childAssets"), &reference).await.expect(201);
+    joe.post(&path("childAdditions"), &reference).await.expect(201);
+
+    assert_eq!(joe.post("/alarm/alarms", &alarm_of(&target, "hot")).await.status, 403);
+    let own = admin.create_device("own").await;
+    give(&own).await;
+    linked(&joe, &mine, "childDevices", &own).await;
+    linked(&admin, &mine, "childDevices", &target).await;
+    joe.post("/alarm/alarms", &alarm_of(&target, "hot")).await.expect(201);
+}
+
+#[tokio::test]
 async fn permission_for_reading_opens_the_channel_of_its_device_only() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("a").await, admin.create_device("b").await);
