@@ -17,6 +17,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use platform_actors::session::{ClientId, ConnectResponse, PollHere, SessionActor, SessionHere};
+use platform_model::bayeux::Batch;
 use platform_model::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -32,6 +33,9 @@ use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Trans
 use crate::stop::Stop;
 
 const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
+
+/// The most messages of a request with a connect that wait together when the tenant exceeds its rate.
+const MOST_BESIDE_A_POLL: u64 = 10;
 
 /// A response to a POST with status 200.
 pub(crate) struct Answered {
@@ -90,14 +94,16 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
-/// Counts a request. A client whose tenant exceeds its rate keeps its session: its poll is processed later, when there
-/// is room again or after some seconds.
+/// Counts the messages, or the rows, of a request. A client whose tenant exceeds its rate keeps its session: its poll is
+/// processed later, when there is room again or after some seconds. This holds for a poll with a few other messages.
 ///
 /// # Errors
 /// `TooManyRequests` for other messages.
 async fn count(caller: &Caller, head: &impl Head, body: &[u8]) -> Result<()> {
-    let Err(refused) = caller.count_request() else { return Ok(()) };
-    if !csv::realtime::is_meant(head) && !contains(body, b"/meta/connect") {
+    let is_csv = csv::realtime::is_meant(head);
+    let messages = if is_csv { csv::realtime::count_rows(body) } else { Batch::count(body) };
+    let Err(refused) = caller.count_requests(messages) else { return Ok(()) };
+    if !is_csv && (messages > MOST_BESIDE_A_POLL || !contains(body, b"/meta/connect")) {
         return Err(refused);
     }
     count_patiently(caller, head.state::<Realtime>().platform.limits()).await;

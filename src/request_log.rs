@@ -1,12 +1,12 @@
-//! The log of requests and of security events, one line each, with the id that the response also contains. Queries,
-//! bodies and credentials are never logged. A successful poll of the fast lane gets an id only if all requests are
-//! logged, so that it costs nothing otherwise.
+//! The log of requests, one line each, with the id that the response also contains. Queries, bodies and credentials are
+//! never logged. A successful poll of the fast lane gets an id only if all requests are logged, so that it costs nothing
+//! otherwise.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue};
-use actix_web::http::{Method, StatusCode};
 
 use crate::auth::Identity;
 use crate::config::RequestLogging;
@@ -17,8 +17,6 @@ use crate::http::head::Head;
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The most characters of an id that a proxy has set.
 const LONGEST: usize = 64;
-/// Paths below which a successful change is a change of rights.
-const RIGHTS: [&str; 3] = ["/user/", "/tenant/", "/application/tokenClients"];
 
 /// The log of requests.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ impl RequestLog {
         })
     }
 
-    /// Logs a completed request. A successful change of rights is also a security event.
+    /// Logs a completed request.
     pub(crate) fn completed(
         &self,
         head: &impl Head,
@@ -61,10 +59,6 @@ impl RequestLog {
     ) {
         let id = id.to_str().unwrap_or_default();
         let (method, path, code) = (head.method(), head.path(), status.as_u16());
-        if changes_rights(method, path) && status.is_success() {
-            let (user, client) = (user_of(requester), client_address(head));
-            tracing::info!(target: "platform::security", id, %method, path, user, %client, "rights changed");
-        }
         if self.has(status) {
             let (user, client) = (user_of(requester), client_address(head));
             tracing::info!(target: "platform::requests", id, %method, path, status = code, ?took, user, %client,
@@ -105,11 +99,6 @@ fn user_of(requester: Option<&Identity>) -> String {
     requester.map(|identity| format!("{}/{}", identity.tenant, identity.user)).unwrap_or_default()
 }
 
-fn changes_rights(method: &Method, path: &str) -> bool {
-    !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
-        && RIGHTS.iter().any(|prefix| path.starts_with(prefix))
-}
-
 /// Returns whether the id that a proxy has set may be logged and returned.
 fn is_acceptable(id: &[u8]) -> bool {
     (1..=LONGEST).contains(&id.len())
@@ -136,18 +125,5 @@ mod tests {
             assert!(own.len() == 16 && own.bytes().all(|byte| byte.is_ascii_hexdigit()), "{refused}: {own}");
         }
         assert_ne!(id(""), id(""));
-    }
-
-    #[test]
-    fn changes_of_rights_are_distinguished_from_other_requests() {
-        for (method, path, changes) in [
-            (Method::POST, "/user/main/users", true),
-            (Method::DELETE, "/tenant/tenants/t7", true),
-            (Method::GET, "/user/main/users", false),
-            (Method::POST, "/alarm/alarms", false),
-            (Method::POST, "/users", false),
-        ] {
-            assert_eq!(changes_rights(&method, path), changes, "{method} {path}");
-        }
     }
 }

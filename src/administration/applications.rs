@@ -5,6 +5,7 @@ use platform_model::error::Result;
 use platform_model::service_address::ServiceAddress;
 use platform_store::Database;
 use platform_store::applications::routes;
+use platform_store::audit_records::insert_operators_record;
 
 use crate::cli::{ApplicationRoute, ApplicationTask};
 
@@ -18,6 +19,8 @@ pub async fn perform(database: &Database, task: &ApplicationTask) -> Result<Stri
         ApplicationTask::Route(ApplicationRoute { application, address, .. }) => {
             let address = address.as_deref().map(ServiceAddress::parse).transpose()?;
             let set = routes::set_route(database, application, address.as_ref()).await?;
+            let (owner, id) = (&set.owner, set.id.to_string());
+            insert_operators_record(database, owner, "Application", "Application routed", &id).await?;
             Ok(line(&set))
         }
         ApplicationTask::Routes => {

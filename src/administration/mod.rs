@@ -14,7 +14,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role::{self, Role};
 use platform_model::tenant::{MANAGEMENT, NewTenant, parse_domain};
-use platform_model::user::{User, parse_password, parse_user_name};
+use platform_model::user::{Administration, User, parse_password, parse_user_name};
 use platform_store::{self, Database};
 
 use crate::auth::password::{self, SecretKey};
@@ -67,7 +67,7 @@ pub async fn first_start(
         ensure_tenant(database, &id).await?;
         if platform_store::users::find_user(database, &id, user).await?.is_none() {
             let secret = Secret::choose_or_generate(password);
-            match insert_user(database, key, &id, user, rights, &secret).await {
+            match insert_user(database, key, None, (&id, user), rights, &secret).await {
                 // Another server created the user first and reports its password.
                 Err(Error::Duplicate { .. }) => continue,
                 inserted => inserted?,
@@ -86,7 +86,7 @@ async fn ensure_tenant(database: &Database, id: &TenantId) -> Result<()> {
     match platform_store::users::ensure_tenant(database, id).await {
         Err(Error::NotFound { .. }) => {
             let new = NewTenant::of_installation(id.clone(), format!("{id}.localhost"), "-".into());
-            ignore_duplicate(platform_store::tenants::insert_tenant(database, &new).await)
+            ignore_duplicate(platform_store::tenants::insert_tenant(database, None, &new).await)
         }
         exists => exists,
     }
@@ -117,8 +117,10 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     let id = TenantId::parse(&tenant.id)?;
     let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
     let new = NewTenant::of_installation(id.clone(), parse_domain(&tenant.domain)?, tenant.company.clone());
-    platform_store::tenants::insert_tenant(database, &new).await?;
-    insert_user(database, key, &id, &tenant.admin_user, Rights::Administrator, &secret).await?;
+    let by = by_operator(database, &TenantId::parse(MANAGEMENT)?).await?;
+    platform_store::tenants::insert_tenant(database, Some(&by), &new).await?;
+    let (by, user) = (by_operator(database, &id).await?, (&id, &*tenant.admin_user));
+    insert_user(database, key, Some(&by), user, Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
 }
 
@@ -131,7 +133,8 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
     let id = TenantId::parse(&user.tenant)?;
     let roles = user.roles.iter().map(|role| Role::assignable(role)).collect::<Result<Vec<_>>>()?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    insert_user(database, key, &id, &user.name, Rights::Roles(&roles), &secret).await?;
+    let by = by_operator(database, &id).await?;
+    insert_user(database, key, Some(&by), (&id, &user.name), Rights::Roles(&roles), &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -143,7 +146,8 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
 pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPasswd) -> Result<NewUser> {
     let id = TenantId::parse(&user.tenant)?;
     let secret = Secret::from_argument(user.password.as_ref())?;
-    platform_store::users::changes::update_password(database, &id, &user.name, &secret.hash(key)).await?;
+    let by = by_operator(database, &id).await?;
+    platform_store::users::changes::update_password(database, &by, &user.name, &secret.hash(key)).await?;
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
@@ -159,10 +163,20 @@ pub(crate) async fn ensure_administrator(
     generated: &str,
 ) -> Result<()> {
     let (id, secret) = (TenantId::parse(tenant)?, Secret::Generated(generated.to_owned()));
+    let by = by_operator(database, &id).await?;
     if platform_store::users::find_user(database, &id, name).await?.is_some() {
-        return platform_store::users::changes::update_password(database, &id, name, &secret.hash(key)).await;
+        return platform_store::users::changes::update_password(database, &by, name, &secret.hash(key)).await;
     }
-    insert_user(database, key, &id, name, Rights::Administrator, &secret).await
+    insert_user(database, key, Some(&by), (&id, name), Rights::Administrator, &secret).await
+}
+
+/// Returns the authorization of the operator in a tenant, with the id of an audit record (Y-07).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn by_operator(database: &Database, tenant: &TenantId) -> Result<Administration> {
+    let id = platform_store::audit_records::next_operators_id(database).await?;
+    Ok(Administration::of_operator(tenant.clone(), id))
 }
 
 /// The rights of a new user.
@@ -178,8 +192,8 @@ enum Rights<'a> {
 async fn insert_user(
     database: &Database,
     key: &SecretKey,
-    tenant: &TenantId,
-    name: &str,
+    by: Option<&Administration>,
+    (tenant, name): (&TenantId, &str),
     rights: Rights<'_>,
     secret: &Secret,
 ) -> Result<()> {
@@ -187,14 +201,14 @@ async fn insert_user(
     let hash = secret.hash(key);
     match rights {
         Rights::Administrator => {
-            return platform_store::users::changes::insert_administrator(database, &user, &hash).await;
+            return platform_store::users::changes::insert_administrator(database, by, &user, &hash).await;
         }
         Rights::Bootstrap => user.roles = [role::DEVICE_BOOTSTRAP].into_iter().collect(),
         Rights::Roles(roles) => {
             user.roles = roles.iter().fold(user.roles, |held, role| held.with(&role.name));
         }
     }
-    platform_store::users::changes::insert_user(database, &user, Some(&hash)).await.map(drop)
+    platform_store::users::changes::insert_user(database, by, &user, Some(&hash)).await.map(drop)
 }
 
 fn ignore_duplicate(outcome: Result<()>) -> Result<()> {

@@ -10,9 +10,11 @@ use platform_model::account_limits::{AbsoluteLimits, AccountId, RateLimits};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{PageRequest, TotalPages};
+use platform_model::tenant::MANAGEMENT;
 use platform_model::token_client::{Scope, TokenHash, parse_client_id};
 use platform_model::user::parse_user_of_path;
 use platform_store::Database;
+use platform_store::audit_records::insert_operators_record;
 use platform_store::users;
 use platform_store::users::account_limits;
 use platform_store::users::token_clients;
@@ -24,6 +26,8 @@ use crate::cli::{ClientCreate, LimitsSet, TokenTask};
 
 /// The largest file of rates in bytes.
 const RATE_BYTES: u64 = 1 << 20;
+/// The type of audit records of clients.
+const TOKEN_CLIENT: &str = "TokenClient";
 /// The number of clients per page.
 const PAGE: u32 = 1000;
 
@@ -40,14 +44,23 @@ pub async fn perform(database: &Database, key: &SecretKey, task: &TokenTask) -> 
             let (account, drawn) = (AccountId::parse(&token.account)?, access_token::draw());
             let validity = Duration::from_secs(token.days * 24 * 3600);
             account_limits::insert_token(database, &account, TokenHash::of(&drawn), validity).await?;
+            record_account(database, "Limits token created", &account).await?;
             Ok(drawn)
         }
         TokenTask::DeleteLimitsTokens(token) => {
             let account = AccountId::parse(&token.account)?;
-            Ok(format!("{account} {}", account_limits::delete_tokens(database, &account).await?))
+            let deleted = account_limits::delete_tokens(database, &account).await?;
+            record_account(database, "Limits tokens deleted", &account).await?;
+            Ok(format!("{account} {deleted}"))
         }
         TokenTask::SetLimits(limits) => set_limits(database, limits).await,
     }
+}
+
+/// Records a change of an account, which belongs to no tenant, in tenant `management` (Y-07).
+async fn record_account(database: &Database, activity: &'static str, account: &AccountId) -> Result<()> {
+    let tenant = TenantId::parse(MANAGEMENT)?;
+    insert_operators_record(database, &tenant, "Account", activity, &account.to_string()).await
 }
 
 /// Returns the consumer key and the consumer secret.
@@ -65,6 +78,7 @@ async fn create_client(database: &Database, key: &SecretKey, client: &ClientCrea
         secret_hash: &key.hash(&secret),
     };
     token_clients::insert_client(database, draft).await?;
+    insert_operators_record(database, &tenant, TOKEN_CLIENT, "Token client created", &id).await?;
     Ok(format!("{id} {secret}"))
 }
 
@@ -73,6 +87,7 @@ async fn delete_client(database: &Database, id: &str) -> Result<String> {
     let id = parse_client_id(id)?;
     let tenant = token_clients::get_tenant_of_client(database, id).await?;
     token_clients::delete_client(database, &tenant, id).await?;
+    insert_operators_record(database, &tenant, TOKEN_CLIENT, "Token client deleted", id).await?;
     Ok(id.to_owned())
 }
 
@@ -111,6 +126,7 @@ async fn set_limits(database: &Database, given: &LimitsSet) -> Result<String> {
     };
     let rate = given.rate.as_deref().map(read_rates).transpose()?;
     let limits = account_limits::set_limits(database, &account, &absolute, rate.as_deref()).await?;
+    record_account(database, "Limits of account updated", &account).await?;
     Ok(serde_json::to_string(&limits).expect("writing to memory does not fail and all keys are strings"))
 }
 

@@ -72,6 +72,7 @@ pub async fn create(
     let (database, tenant) = (platform.database(), &caller.tenant);
     platform_store::applications::versions::activate(database, tenant, application.id, &version).await?;
     upload.keep();
+    caller.log_change_of_rights("Application version activated", application.id);
 
     let Some(media_type) = media_type else { return Ok(HttpResponse::NoContent().finish()) };
     let seen = platform_store::applications::see_application(database, tenant, application.id).await?;

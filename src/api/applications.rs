@@ -58,6 +58,7 @@ pub async fn create(
     let secrets = views.secret_key.store_application_secrets(&new);
     let database = platform.database();
     platform_store::applications::changes::insert_application(database, &new.application, &secrets).await?;
+    caller.log_change_of_rights("Application created", id);
     let (links, key) = (head.links(), Some(new.key.as_str().to_owned()));
     let health = views.services.health.of(&new.application);
     let shown = ShownApplication { application: new.application, key, health };
@@ -190,6 +191,7 @@ pub async fn update(
         &secrets,
     );
     let shown = views.show(changed.await?);
+    caller.log_change_of_rights("Application update", id);
     Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }
 
@@ -210,6 +212,7 @@ pub async fn remove(
     let id = own(&caller, &platform, &path).await?.id;
     platform_store::applications::changes::delete_application(platform.database(), &caller.tenant, id)
         .await?;
+    caller.log_change_of_rights("Application deleted", id);
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -248,6 +251,7 @@ pub async fn clone(
         &secrets,
     );
     let shown = views.show(clone.await?);
+    caller.log_change_of_rights("Application created", id);
     let links = head.links();
     Ok(reply::created(&head, media_type, links.application(id), &Arc::new(shown), &links))
 }

@@ -100,6 +100,7 @@ pub async fn update(
         &ChangedSecrets::default(),
     )
     .await?;
+    caller.0.log_change_of_rights("Application update", application);
     let shown = views.show(seen);
     Ok(reply::updated(&head, media_type, &Arc::new(shown), &head.links()))
 }

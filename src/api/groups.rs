@@ -50,8 +50,7 @@ pub async fn create(
     let (media_type, new) = body.parse(&["group"], NewGroup::parse).await?;
 
     let group =
-        platform_store::users::groups::insert_group(platform.database(), &administration.tenant, &new)
-            .await?;
+        platform_store::users::groups::insert_group(platform.database(), &administration, &new).await?;
 
     let links = head.links();
     Ok(reply::created(&head, media_type, links.group(&group.tenant, group.id), &Arc::new(group), &links))

@@ -191,7 +191,7 @@ pub async fn update_editable(
     body: UnreadBody,
     platform: web::Data<Platform>,
 ) -> Result<HttpResponse> {
-    caller.administers_options(&platform, &path.0)?;
+    let administration = caller.administers_options(&platform, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
         return Err(ApiError::forbidden_because(
             "only tenant management may set whether an option is editable",
@@ -206,7 +206,13 @@ pub async fn update_editable(
     let (database, name) = (platform.database(), known_name(&path.0, &path.1)?);
     platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
     let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
-    let option = platform_store::tenants::options::set_editable(database, &tenant, name, editable).await?;
+    let option = platform_store::tenants::options::set_editable(
+        database,
+        &administration.in_log_of(&tenant),
+        name,
+        editable,
+    )
+    .await?;
     Ok(reply::updated(&head, media_type, &Arc::new(option), &head.links()))
 }
 

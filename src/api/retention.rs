@@ -29,7 +29,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// `POST /retention/retentions`: creates a rule. It applies from the first run that is due after its creation.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, 422 for an invalid body.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 422 for an invalid body.
 pub async fn create(
     caller: Caller,
     head: RequestHead,
@@ -40,7 +40,8 @@ pub async fn create(
     head.check_mode()?;
     let (media_type, new) = body.parse(&["retentionRule"], Retention::parse).await?;
     let id = platform.next_id()?;
-    let rule = Arc::new(retention::insert_rule(platform.database(), &administration, id, new).await?);
+    let by = (&administration, caller.reach_of_retention());
+    let rule = Arc::new(retention::insert_rule(platform.database(), by, id, new).await?);
     let links = head.links();
     Ok(reply::created(&head, media_type, links.retention_rule(rule.id), &rule, &links))
 }
@@ -65,7 +66,7 @@ pub async fn get(
 /// `PUT /retention/retentions/<id>`: changes members of a rule. The changed rule applies from the next run that is due.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, 404 for an unknown rule, 422 for an invalid body.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown rule, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -77,14 +78,15 @@ pub async fn update(
     head.check_mode()?;
     let id = RetentionRuleId::parse(&path)?;
     let (media_type, patch) = body.parse(&["retentionRule"], RetentionPatch::parse).await?;
-    let rule = Arc::new(retention::update_rule(platform.database(), &administration, id, patch).await?);
+    let by = (&administration, caller.reach_of_retention());
+    let rule = Arc::new(retention::update_rule(platform.database(), by, id, patch).await?);
     Ok(reply::updated(&head, media_type, &rule, &head.links()))
 }
 
 /// `DELETE /retention/retentions/<id>`: deletes a rule.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, 404 for an unknown rule.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown rule.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
@@ -94,7 +96,8 @@ pub async fn remove(
     let administration = caller.administers_retention(&platform)?;
     head.check_mode()?;
     let id = RetentionRuleId::parse(&path)?;
-    retention::delete_rule(platform.database(), &administration, id).await?;
+    let by = (&administration, caller.reach_of_retention());
+    retention::delete_rule(platform.database(), by, id).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -102,6 +102,7 @@ pub async fn create(
         &secret,
     )
     .await?;
+    caller.log_change_of_rights("Application subscribed", format!("{tenant}/{application}"));
 
     let links = head.links();
     let location = links.subscription(&tenant, application);
@@ -132,6 +133,7 @@ pub async fn remove(
         &offer,
     )
     .await?;
+    caller.log_change_of_rights("Application unsubscribed", format!("{tenant}/{application}"));
     Ok(HttpResponse::NoContent().finish())
 }
 

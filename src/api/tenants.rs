@@ -36,7 +36,8 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// it.
 ///
 /// # Errors
-/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, or in a tenant that may not have sub-tenants; 409
+/// 403 without ROLE_TENANT_MANAGEMENT_ADMIN or _CREATE, in a tenant that may not have sub-tenants or has as many as its
+/// limit allows (Z-20); 409
 /// when the id or a domain is taken; 422 for an invalid body.
 pub async fn create(
     caller: Caller,
@@ -56,12 +57,14 @@ pub async fn create(
     let (tenant, password) = NewTenant::parse(body, made, caller.tenant.clone())?;
 
     let password_hash = authenticator.hash_chosen(&head, &caller, password).await?;
+    let administration = caller.administers_tenants(&platform)?;
     let name = parse_user_name(tenant.admin_name.as_deref().unwrap_or_default())?;
     let mut admin = User::new(&tenant.id, name);
     admin.profile.email = tenant.members.admin_email.clone().flatten();
-    let tenant = Arc::new(
-        platform_store::tenants::create_tenant(database, &tenant, &admin, password_hash.as_deref()).await?,
-    );
+    let hash = password_hash.as_deref();
+    let created =
+        platform_store::tenants::create_tenant(database, &administration, &tenant, &admin, hash).await?;
+    let tenant = Arc::new(created);
     let links = head.links();
     Ok(reply::created(&head, media_type, links.tenant(&tenant.id), &tenant, &links))
 }
@@ -110,7 +113,8 @@ pub async fn update(
     }
 
     patch.admin_password = authenticator.hash_chosen(&head, &caller, patch.admin_password.take()).await?;
-    let tenant = platform_store::tenants::update_tenant(database, &caller.tenant, &id, &patch).await?;
+    let administration = caller.administers_tenants(&platform)?;
+    let tenant = platform_store::tenants::update_tenant(database, &administration, &id, &patch).await?;
     let tenant = if head.has_accept() { with_applications(database, &caller, tenant).await? } else { tenant };
     Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))
 }
@@ -147,10 +151,11 @@ pub async fn remove(
         return Err(ApiError::forbidden_because("tenant management cannot be deleted"));
     }
     let id = TenantId::known(&path)?;
+    let administration = caller.administers_tenants(&platform)?;
     // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
     // client stops waiting.
     let deleting = rt::spawn(async move {
-        let outcome = platform_store::tenants::delete_tenant(platform.database(), &id).await;
+        let outcome = platform_store::tenants::delete_tenant(platform.database(), &administration, &id).await;
         match &outcome {
             Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}

@@ -65,6 +65,7 @@ pub async fn create(
         secret_hash: &secret_key.hash(&secret),
     };
     let client = token_clients::insert_client(platform.database(), draft).await?;
+    caller.log_change_of_rights("Token client created", &client.id);
     let (links, created) = (head.links(), CreatedTokenClient { client, secret });
     Ok(HttpResponse::Created()
         .insert_header((header::LOCATION, links.token_client(&created.client.id)))
@@ -104,5 +105,6 @@ pub async fn remove(
     head.check_mode()?;
     let id = parse_client_id(&path)?;
     token_clients::delete_client(platform.database(), &caller.tenant, id).await?;
+    caller.log_change_of_rights("Token client deleted", id);
     Ok(HttpResponse::NoContent().finish())
 }

@@ -90,8 +90,8 @@ pub async fn create(
     }
     let hash = authenticator.hash_chosen(&head, &caller, new.password).await?;
 
-    let user =
-        platform_store::users::changes::insert_user(platform.database(), &user, hash.as_deref()).await?;
+    let (database, by) = (platform.database(), Some(&administration));
+    let user = platform_store::users::changes::insert_user(database, by, &user, hash.as_deref()).await?;
 
     let links = head.links();
     Ok(reply::created(&head, media_type, links.user(&user.tenant, &user.name), &Arc::new(user), &links))

@@ -77,6 +77,10 @@ impl Authenticator {
             return Err(ApiError::Unauthorized);
         }
         if let Some((user, status)) = self.find_by_secret(&tenant, &user, &password).await? {
+            if !user.enabled {
+                let user = &*user.name;
+                tracing::warn!(target: "platform::security", %tenant, user, %source, "log-in failed");
+            }
             return self.admit_by_password(user, status, seen).await;
         }
         let mut attempt = self.throttle.enter(self.throttle.account(&tenant, &user), source).await?;

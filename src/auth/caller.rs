@@ -1,5 +1,7 @@
 //! Callers: the identity behind a request, with its rights.
 
+use std::fmt::Display;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +26,8 @@ pub struct Caller {
     pub(super) identity: Arc<Identity>,
     /// The name of the application whose key the request carries (C-05).
     pub(super) sent_by: Option<Arc<str>>,
+    /// The address of the client, for the log of security events; `None` where no request was extracted.
+    pub(super) client: Option<IpAddr>,
 }
 
 /// The identity of a caller.
@@ -120,7 +124,7 @@ impl Identity {
 
 impl From<Identity> for Caller {
     fn from(identity: Identity) -> Self {
-        Self { identity: Arc::new(identity), sent_by: None }
+        Self { identity: Arc::new(identity), sent_by: None, client: None }
     }
 }
 
@@ -171,7 +175,25 @@ impl Caller {
     /// `TooManyRequests` when the tenant exceeds its rate (Z-20).
     #[inline]
     pub(crate) fn count_request(&self) -> Result<()> {
-        self.limits.requests().admit(1).map_err(ApiError::over_rate)
+        self.count_requests(1)
+    }
+
+    /// Counts several requests of the caller's tenant, such as the messages of one long-polling request.
+    ///
+    /// # Errors
+    /// `TooManyRequests` when the tenant exceeds its rate; none of them is counted then.
+    #[inline]
+    pub(crate) fn count_requests(&self, requests: u64) -> Result<()> {
+        self.limits.requests().admit(requests).map_err(ApiError::over_rate)
+    }
+
+    /// Logs a change of applications, subscriptions or token clients, which changes the rights of users of microservices
+    /// or of tokens. Changes of users, groups, tenants and options are logged where they are stored.
+    pub(crate) fn log_change_of_rights(&self, activity: &'static str, target: impl Display) {
+        let (tenant, user) = (&self.tenant, format!("{}/{}", self.tenant, self.user));
+        let client = self.client.map(|client| client.to_string()).unwrap_or_default();
+        tracing::info!(target: "platform::security", %tenant, user, client, activity, changed = ?target.to_string(),
+            "rights changed");
     }
 
     /// Returns the authority by which the caller reads or writes: unlimited by role, otherwise limited to

@@ -112,7 +112,7 @@ fn noted(request: &HttpRequest, caller: Result<Caller>, counting: Counting) -> R
             caller.count_request()?;
         }
     }
-    caller
+    caller.map(|caller| Caller { client: Some(client_address(request)), ..caller })
 }
 
 impl Caller {

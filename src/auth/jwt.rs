@@ -201,12 +201,23 @@ impl Authenticator {
                 key
             }
         };
-        let key = key.filter(|key| self.public_keys.proves(&token, key)).ok_or(ApiError::Unauthorized)?;
-        drop(key);
+        // An unknown key was logged when it was looked up.
+        let key = key.ok_or(ApiError::Unauthorized)?;
+        if !self.public_keys.proves(&token, &key) {
+            return Err(refused(&token, source));
+        }
         let found = platform_store::users::find_user(&self.database, &token.key.tenant, &token.user).await?;
-        let (user, status) = found.filter(|(user, _)| user.enabled).ok_or(ApiError::Unauthorized)?;
+        let enabled = found.filter(|(user, _)| user.enabled);
+        let (user, status) = enabled.ok_or_else(|| refused(&token, source))?;
         self.admit(user, status, Proof::Jwt { expires }, seen)
     }
+}
+
+/// Logs a token that is not signed by its tenant, or that names a user who cannot log in.
+fn refused(token: &Token<'_>, source: RequestSource) -> ApiError {
+    let tenant = &token.key.tenant;
+    tracing::warn!(target: "platform::security", %tenant, %source, "token refused");
+    ApiError::Unauthorized
 }
 
 #[cfg(test)]

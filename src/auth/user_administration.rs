@@ -2,6 +2,7 @@
 
 use platform_actors::Platform;
 use platform_model::id::TenantId;
+use platform_model::retention::Reach;
 use platform_model::role;
 use platform_model::tenant::MANAGEMENT;
 use platform_model::tenant_option::TOKEN_PUBLIC_KEY;
@@ -108,6 +109,21 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization, by which changes of the tenants that the caller's tenant manages are recorded. The
+    /// handlers check the roles, which differ.
+    ///
+    /// # Errors
+    /// `Unavailable` when no id can be generated.
+    pub fn administers_tenants(&self, platform: &Platform) -> Result<Administration> {
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
+    /// Returns the data whose retention the caller may change with the authorization of
+    /// [`Caller::administers_retention`]: a rule for audit records erases them, as deleting them does (Z-08a, Y-04).
+    pub fn reach_of_retention(&self) -> Reach {
+        if self.roles.has(role::AUDIT_ADMIN) { Reach::Everything } else { Reach::AllButAudit }
+    }
+
     /// Returns the authorization to end sessions of the caller's own tenant (B-25).
     ///
     /// # Errors
@@ -144,6 +160,7 @@ impl Caller {
             application: self.sent_by().cloned(),
             authority,
             audit_record: platform.next_id()?,
+            client: self.client,
         })
     }
 

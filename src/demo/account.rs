@@ -76,7 +76,9 @@ pub(super) async fn prepare_in(
 /// # Errors
 /// There is no such tenant, or the database cannot be used.
 pub(crate) async fn remove_from(database: &Database) -> Result<String> {
-    match platform_store::tenants::delete_tenant(database, &TenantId::parse(TENANT)?).await {
+    let by =
+        administration::by_operator(database, &TenantId::parse(platform_model::tenant::MANAGEMENT)?).await?;
+    match platform_store::tenants::delete_tenant(database, &by, &TenantId::parse(TENANT)?).await {
         Err(Error::NotFound { .. }) => Err(Error::Invalid(format!("there is no tenant {TENANT} to delete"))),
         done => done.map(|()| format!("deleted the tenant {TENANT} with all its data")),
     }

@@ -2,6 +2,7 @@
 
 use form_urlencoded::Serializer;
 use platform_model::naming::naming;
+use platform_model::retention::{DataType, LEAST_DAYS_OF_AUDIT};
 use serde_json::{Value, json};
 
 use super::plan::Plan;
@@ -80,13 +81,19 @@ async fn find_devices(world: &World, wire: &mut Wire) -> Result<(), Failure> {
     }
 }
 
-/// Creates a retention rule, unless the tenant has rules already.
+/// Creates retention rules, unless the tenant has rules already. Audit records stay for the days that are the least
+/// (Z-08a).
 async fn keep_short(wire: &mut Wire) -> Result<(), Failure> {
     let rules = wire.read("/retention/retentions").await?;
     if rules["retentionRules"].as_array().is_some_and(|rules| !rules.is_empty()) {
         return Ok(());
     }
-    wire.create("/retention/retentions", json!({"dataType": "*", "maximumAge": DAYS})).await.map(drop)
+    for kind in DataType::ALL {
+        let days = if kind == DataType::Audit { LEAST_DAYS_OF_AUDIT } else { DAYS };
+        let rule = json!({"dataType": kind.as_str(), "maximumAge": days});
+        wire.create("/retention/retentions", rule).await?;
+    }
+    Ok(())
 }
 
 /// Returns the ids and names of the innermost groups of the devices.

@@ -107,7 +107,10 @@ impl Exchange<'_> {
         }
         let alone = messages.len() == 1;
         let mut replies = Replies::default();
-        for message in &messages {
+        for (place, message) in messages.iter().enumerate() {
+            if place > 0 {
+                self.count_another().await;
+            }
             if let Some(held) = self.process_one(message, alone, &mut replies).await? {
                 return Ok(Outcome::Held(held));
             }
@@ -117,6 +120,15 @@ impl Exchange<'_> {
         } else {
             Outcome::Replies(replies.finish())
         })
+    }
+
+    /// Counts a further message of a frame over a WebSocket for the tenant. It waits while the tenant exceeds its rate.
+    /// The messages of a long-polling request are counted before they are processed.
+    async fn count_another(&self) {
+        let Transport::Socket(..) = self.transport else { return };
+        if let Some(caller) = self.caller.as_ref().filter(|caller| caller.limits.requests().is_limited()) {
+            Box::pin(count_patiently(caller, self.realtime.platform.limits())).await;
+        }
     }
 
     async fn process_one(

@@ -25,14 +25,20 @@ const SERVER_MEMBERS: [&str; 4] = ["id", "self", "creationTime", "changes"];
 
 /// The types of records whose source is not a managed object, each with the path of its collection; `{tenant}` stands
 /// for the tenant.
-const OTHER_SOURCES: [(&str, &str); 9] = [
+const OTHER_SOURCES: [(&str, &str); 15] = [
+    ("Account", "/v2"),
     ("Alarm", "/alarm/alarms"),
+    ("Application", "/application/applications"),
     ("BulkOperation", "/devicecontrol/bulkoperations"),
     ("CepModule", "/cep/modules"),
     ("Event", "/event/events"),
     ("Group", "/user/{tenant}/groups"),
     ("Operation", "/devicecontrol/operations"),
     ("Option", "/tenant/options"),
+    ("RetentionRule", "/retention/retentions"),
+    ("Session", "/tenant/sessions"),
+    ("Tenant", "/tenant/tenants"),
+    ("TokenClient", "/application/tokenClients"),
     ("TwoFactorAuthentication", "/user/{tenant}/users"),
     ("User", "/user/{tenant}/users"),
 ];
@@ -313,6 +319,18 @@ impl AttributeChange {
             previous_value: value(previous),
             new_value: value(new),
             change_type,
+        }
+    }
+
+    /// Describes a change of an attribute whose values are secret, given whether there was a value before and is one
+    /// after it.
+    pub fn concealed(attribute: &str, before: bool, after: bool) -> Self {
+        Self {
+            attribute: attribute.into(),
+            type_: "String",
+            previous_value: Value::Null,
+            new_value: Value::Null,
+            change_type: change_type(before, after),
         }
     }
 

@@ -27,6 +27,11 @@ impl Fragments {
         self.0.len()
     }
 
+    /// Returns the length of all names and values in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.iter().map(|(name, raw)| name.len() + raw.get().len()).sum()
+    }
+
     /// Returns the names in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| &**name)

@@ -13,6 +13,12 @@ use crate::id::{ManagedObjectId, RetentionRuleId};
 use crate::links::{Linked, Links};
 use crate::timestamp::Timestamp;
 
+/// The least number of days for which audit records are kept (Z-08a).
+pub const LEAST_DAYS_OF_AUDIT: u32 = 30;
+/// The least number of days for which audit records of changes of retention rules are kept (Z-08a).
+pub const LEAST_DAYS_OF_OWN_RECORDS: u32 = 90;
+/// The type of the audit records of changes of retention rules.
+pub const AUDIT_TYPE: &str = "RetentionRule";
 /// The longest age of a rule in days: a hundred years.
 const MAX_AGE: u32 = 36_525;
 /// The value of a filter that matches everything.
@@ -74,6 +80,28 @@ pub struct Retention {
     pub maximum_age: u32,
 }
 
+/// The data whose retention a caller may change (Z-08a).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// All kinds of data.
+    Everything,
+    /// All kinds but audit records, because the caller lacks ROLE_AUDIT_ADMIN.
+    AllButAudit,
+}
+
+impl Reach {
+    /// Checks that the caller may create, change or delete a rule.
+    ///
+    /// # Errors
+    /// `Refused` for a rule that covers audit records (Z-08a).
+    pub fn admit(self, retention: &Retention) -> Result<()> {
+        if self == Self::AllButAudit && retention.data_types().any(|kind| kind == DataType::Audit) {
+            return Err(Error::Refused("rules that cover audit records also require ROLE_AUDIT_ADMIN"));
+        }
+        Ok(())
+    }
+}
+
 /// A rule as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetentionRule {
@@ -102,6 +130,26 @@ impl Retention {
             .into_iter()
             .filter(of_rule)
             .filter(move |kind| !(has_type && *kind == DataType::Operation))
+    }
+
+    /// Returns for how many days the rule keeps a kind of data. Audit records are kept for at least 30 days, also by
+    /// rules that are older than this bound (Z-08a).
+    pub fn days_of(&self, kind: DataType) -> u32 {
+        match kind {
+            DataType::Audit => self.maximum_age.max(LEAST_DAYS_OF_AUDIT),
+            _ => self.maximum_age,
+        }
+    }
+
+    fn ensure_audit_stays(self) -> Result<Self> {
+        let covers_audit = self.data_types().any(|kind| kind == DataType::Audit);
+        if covers_audit && self.maximum_age < LEAST_DAYS_OF_AUDIT {
+            let allowed = format!(
+                "at least {LEAST_DAYS_OF_AUDIT} days for a rule that covers audit records, such as one of dataType *"
+            );
+            return Err(Error::invalid_value("maximumAge", self.maximum_age, &allowed));
+        }
+        Ok(self)
     }
 
     fn serialize_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -171,7 +219,8 @@ impl RetentionPatch {
     /// Returns the rule with these changes.
     ///
     /// # Errors
-    /// `Invalid` for a type of operations, which have none.
+    /// `Invalid` for a type of operations, which have none, and for audit records that would be kept for fewer than 30
+    /// days (Z-08a).
     pub fn apply(self, before: &Retention) -> Result<Retention> {
         let retention = Retention {
             data_type: self.data_type.unwrap_or(before.data_type),
@@ -184,7 +233,7 @@ impl RetentionPatch {
             Some(type_) if retention.data_type == Some(DataType::Operation) => {
                 Err(Error::invalid_value("type", type_, "* for operations, which have no type"))
             }
-            _ => Ok(retention),
+            _ => retention.ensure_audit_stays(),
         }
     }
 }
@@ -326,7 +375,7 @@ mod tests {
 
     #[test]
     fn rule_with_a_type_does_not_apply_to_operations() {
-        let rule = parse(r#"{"maximumAge": 1, "type": "hot"}"#).expect("a rule");
+        let rule = parse(r#"{"maximumAge": 30, "type": "hot"}"#).expect("a rule");
 
         assert!(!rule.data_types().any(|kind| kind == DataType::Operation));
         assert!(parse(r#"{"maximumAge": 1, "type": "hot", "dataType": "OPERATION"}"#).is_err());
@@ -339,6 +388,8 @@ mod tests {
             (r#"{"maximumAge": -1}"#, "maximumAge", "-1"),
             (r#"{"maximumAge": 1.5}"#, "maximumAge", "1.5"),
             (r#"{"maximumAge": 36526}"#, "maximumAge", "36526"),
+            (r#"{"maximumAge": 29, "dataType": "AUDIT"}"#, "maximumAge", "29"),
+            (r#"{"maximumAge": 29}"#, "maximumAge", "at least 30 days"),
             (r#"{"maximumAge": 1, "dataType": "alarm"}"#, "dataType", "alarm"),
             (r#"{"maximumAge": 1, "source": "pump"}"#, "source", "pump"),
             (r#"{"maximumAge": 1, "type": ""}"#, "type", ""),

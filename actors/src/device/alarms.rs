@@ -197,6 +197,8 @@ impl Device {
                 self.context.published().await?;
                 return Ok(alarm);
             }
+            let (before, after) = (current.fragments.bytes(), alarm.fragments.bytes());
+            self.context.database.ensure_growth(&self.context.tenant, before, after)?;
             let audit = audit_record(id, &alarm, changes, &origin);
             let update = AlarmUpdate { alarm, audit_id: self.context.ids.next()?, audit };
             let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));

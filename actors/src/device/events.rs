@@ -74,6 +74,8 @@ impl Device {
                 self.context.published().await?;
                 return Ok(changed);
             }
+            let (before, after) = (current.fragments.bytes(), changed.fragments.bytes());
+            self.context.database.ensure_growth(&self.context.tenant, before, after)?;
             let change = Change::UpdateEvent(self.context.tenant.clone(), changed.clone());
             let published = PublishedChange::EventUpdated(changed.clone());
 

@@ -86,6 +86,7 @@ impl Device {
             return Ok(object);
         }
         self.ensure_device_quota(&patch).await?;
+        self.ensure_growth(&patch).await?;
         let by = ChangedBy {
             audit_record: self.context.ids.next()?,
             user: origin.user.clone(),
@@ -135,6 +136,18 @@ impl Device {
             true => Ok(()),
             false => database.ensure_device_quota(tenant, &patch.fragments),
         }
+    }
+
+    /// Checks whether the object may grow by a change (Z-20).
+    async fn ensure_growth(&self, patch: &ManagedObjectPatch) -> Result<()> {
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        if !database.may_exceed_by_growth(patch.fragments.bytes()) {
+            return Ok(());
+        }
+        let mut object = ManagedObject::clone(&*self.current_object().await?);
+        let before = object.fragments.bytes();
+        patch.apply(&mut object);
+        database.ensure_growth(tenant, before, object.fragments.bytes())
     }
 
     /// Adds the references to an object that was changed, and delivers UPDATE to this server.

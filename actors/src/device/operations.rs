@@ -160,6 +160,8 @@ impl Device {
                 self.context.published().await?;
                 return Ok(operation);
             }
+            let (before, after) = (current.fragments.bytes(), operation.fragments.bytes());
+            self.context.database.ensure_growth(&self.context.tenant, before, after)?;
             let audit = if operation.status == current.status {
                 None
             } else {

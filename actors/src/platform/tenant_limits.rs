@@ -7,6 +7,7 @@ use platform_model::id::TenantId;
 use platform_model::tenant::{LimitValues, TenantLimit};
 use platform_store::modules;
 use platform_store::tenant_limits::{Counted, TenantLimits};
+use platform_store::tenants;
 
 use super::{Platform, Tenant};
 
@@ -37,6 +38,8 @@ impl Platform {
         }
         let modules = modules::count_modules(&self.database, tenant).await?;
         usage.set(TenantLimit::Modules, Some(modules.unsigned_abs()));
+        let created = tenants::count_sub_tenants(&self.database, tenant).await?;
+        usage.set(TenantLimit::SubTenants, Some(created.unsigned_abs()));
         Ok(usage)
     }
 }

@@ -16,8 +16,12 @@ use crate::{Database, Pool, take};
 const LIST_LINEAGES: &str = include_str!("../../../sql/queries/access/list_lineages.sql");
 const LIST_ANCESTORS: &str = include_str!("../../../sql/queries/access/list_ancestors.sql");
 const OWNS_OBJECTS: &str = include_str!("../../../sql/queries/access/owns_objects.sql");
+const COUNT_OWNED: &str = include_str!("../../../sql/queries/access/count_owned.sql");
 const LINEAGE: &str = include_str!("../../../sql/queries/access/lineage.sql");
 const LIST_SOURCES: &str = include_str!("../../../sql/queries/access/list_sources.sql");
+
+/// The most objects of an owner that are counted.
+const MOST_COUNTED: i64 = 100_000;
 
 /// The properties of a managed object that a write of its data needs.
 #[derive(Debug, Default)]
@@ -196,6 +200,15 @@ pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &
     } else {
         Ok(())
     }
+}
+
+/// Returns how many managed objects have this user name as their owner, up to [`MOST_COUNTED`].
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn count_owned(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<i64> {
+    let statement = client.prepare_cached(COUNT_OWNED).await?;
+    Ok(client.query_one(&statement, &[&tenant.as_str(), &name, &MOST_COUNTED]).await?.get(0))
 }
 
 /// Authorizes a caller to read or write data of this managed object. `has_fragment` returns whether the data holds a

@@ -8,6 +8,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AuditRecordId, TenantId};
 use platform_model::page::{Page, PageRequest, Position, TimeOrder};
 use platform_model::timestamp::Timestamp;
+use platform_model::user::OPERATOR;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
@@ -18,6 +19,7 @@ use crate::query::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_pa
 use crate::rows::fragments;
 
 const INSERT: &str = include_str!("../../../sql/queries/audit_records/insert.sql");
+const OPERATORS_ID: &str = include_str!("../../../sql/queries/audit_records/operators_id.sql");
 const FIND: &str = include_str!("../../../sql/queries/audit_records/find.sql");
 
 /// The columns of a record, in the order [`from_row`] reads them.
@@ -44,15 +46,51 @@ pub(crate) async fn insert_audit_record(
 /// Stores a record that a client sent, with a new id. One statement.
 ///
 /// # Errors
-/// `Unavailable` or `Database`.
+/// `QuotaExceeded`; `Unavailable` or `Database`.
 pub async fn insert_sent_audit_record(
     database: &Database,
     id: i64,
     record: AuditRecord,
 ) -> Result<AuditRecord> {
+    database.ensure_stored_quota(&record.tenant)?;
     let record = AuditRecord { id: Some(AuditRecordId(id)), ..record };
     insert(&*database.reader().await?, &record).await?;
     Ok(record)
+}
+
+/// Returns an id for the audit record of a command of the operator, which holds no slot to generate ids with. It has the
+/// slot that no server gets before all others are taken, and a random sequence.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn next_operators_id(database: &Database) -> Result<i64> {
+    Ok(database.reader().await?.query_one(OPERATORS_ID, &[]).await?.get(0))
+}
+
+/// Records a command of the operator that changed something (Y-07), after its change. Two statements.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn insert_operators_record(
+    database: &Database,
+    tenant: &TenantId,
+    type_: &'static str,
+    activity: &'static str,
+    source: &str,
+) -> Result<()> {
+    let id = AuditRecordId(next_operators_id(database).await?);
+    let record = NewAuditRecord {
+        type_,
+        activity,
+        time: Timestamp::now(),
+        text: format!("{activity}: {source}"),
+        source: source.to_owned(),
+        user: OPERATOR.to_owned(),
+        application: None,
+        severity: "warning".into(),
+        changes: Vec::new(),
+    };
+    insert_audit_record(&*database.reader().await?, tenant, id, &record).await
 }
 
 async fn insert(client: &impl GenericClient, record: &AuditRecord) -> Result<()> {

@@ -55,6 +55,7 @@ const LABELS: Record<string, string> = {
   unreadBytes: "unread responses",
   moduleMillisPerSecond: "module time, ms a second",
   transientBytesPerSecond: "unstored writes, bytes a second",
+  subTenants: "tenants below it",
 };
 const isBytes = (name: string) => name.endsWith("Bytes");
 

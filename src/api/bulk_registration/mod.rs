@@ -25,7 +25,7 @@ use platform_model::role;
 
 use result::RegistrationResult;
 use rows::{ReceivedFile, RowReader};
-use text::Utf8Check;
+use text::{LineEnds, Utf8Check};
 use under_way::EarlyEnd;
 pub use under_way::FilesUnderWay;
 
@@ -47,9 +47,10 @@ const HASHED_AT_ONCE: usize = 2;
 /// same file again sets their passwords again (N-13).
 ///
 /// # Errors
-/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 400 for a malformed form, 413 for a file that is too large, 415 for
-/// a body that is not a form, 422 when no row of the file can succeed (N-16), 429 while the tenant has too many
-/// files under way, 503 when the database fails or the server stops; then some of the rows may be stored.
+/// 403 without ROLE_DEVICE_CONTROL_ADMIN, 400 for a malformed form, 413 for a file with too many bytes, 415 for
+/// a body that is not a form, 422 for a file with too many lines or without a row that can succeed (N-16), 429
+/// while the tenant has too many files under way, 503 when the database fails or the server stops; then some of
+/// the rows may be stored.
 pub async fn create(
     caller: Caller,
     head: RequestHead,
@@ -63,8 +64,9 @@ pub async fn create(
     let media_type = head.accepted("bulkNewDeviceRequest")?;
     let _file = files.begin(&caller.tenant, platform.limits().registration_files)?;
     let limit = platform.limits().bulk_registration_bytes;
+    let lines = platform.limits().bulk_registration_lines;
     let mut form = Form::new(&head, body, limit.saturating_add(FRAMING)).await?;
-    let received = Box::pin(receive(&mut form, limit)).await?;
+    let received = Box::pin(receive(&mut form, (limit, lines))).await?;
     let rows = RowReader::open(received, caller.tenant.clone()).await?;
     let mut run = BulkRegistration::new(platform.into_inner(), uploader(&caller, &head));
 
@@ -90,11 +92,11 @@ fn uploader(caller: &Caller, head: &RequestHead) -> Uploader {
 }
 
 /// Receives the part `file`. Other parts of the form are ignored (C-08).
-async fn receive(form: &mut Form, limit: usize) -> Result<ReceivedFile> {
+async fn receive(form: &mut Form, limits: (usize, usize)) -> Result<ReceivedFile> {
     let mut file = None;
     while let Some(part) = form.next().await? {
         match (part.name(), &file) {
-            ("file", None) => file = Some(receive_file(part, limit).await?),
+            ("file", None) => file = Some(receive_file(part, limits).await?),
             ("file", Some(_)) => {
                 return Err(Error::invalid_value("body", "part 'file' twice", "'file' once").into());
             }
@@ -104,13 +106,19 @@ async fn receive(form: &mut Form, limit: usize) -> Result<ReceivedFile> {
     file.ok_or_else(|| missing(&[("file", true)]).into())
 }
 
-async fn receive_file(mut part: Part, limit: usize) -> Result<ReceivedFile> {
-    let (mut spool, mut check) = (Spool::default(), Utf8Check::default());
+/// Receives the file, up to a number of bytes and of lines.
+async fn receive_file(mut part: Part, (limit, lines): (usize, usize)) -> Result<ReceivedFile> {
+    let (mut spool, mut check, mut ends) = (Spool::default(), Utf8Check::default(), LineEnds::default());
     while let Some(chunk) = part.chunk().await? {
         if spool.length() + chunk.len() as u64 > limit as u64 {
             return Err(ApiError::TooLarge { limit });
         }
         check.look_at(&chunk);
+        ends.look_at(&chunk);
+        if ends.lines() > lines {
+            let allowed = format!("at most {lines} lines; send the rest in further files");
+            return Err(Error::invalid_value("file", format!("more than {lines} lines"), &allowed).into());
+        }
         spool.write(&chunk).await?;
     }
     Ok(ReceivedFile { file: spool.finish().await?.file, encoding: check.encoding() })

@@ -19,6 +19,27 @@ pub(super) struct Utf8Check {
     refuted: bool,
 }
 
+/// The line ends of a file, whichever of the two characters ends its lines.
+#[derive(Default)]
+pub(super) struct LineEnds {
+    feeds: usize,
+    returns: usize,
+}
+
+impl LineEnds {
+    pub(super) fn look_at(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.feeds += usize::from(*byte == b'\n');
+            self.returns += usize::from(*byte == b'\r');
+        }
+    }
+
+    /// Returns the number of complete lines.
+    pub(super) fn lines(&self) -> usize {
+        self.feeds.max(self.returns)
+    }
+}
+
 impl Utf8Check {
     pub(super) fn look_at(&mut self, mut bytes: &[u8]) {
         while !self.refuted && !self.begun.is_empty() && !bytes.is_empty() {

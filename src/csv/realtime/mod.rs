@@ -36,6 +36,11 @@ pub(crate) fn is_meant(head: &impl Head) -> bool {
     of_text || head.has(&engine::X_ID)
 }
 
+/// Returns the number of rows of a request, as the rate of a tenant counts them (Z-20): at least one.
+pub(crate) fn count_rows(body: &[u8]) -> u64 {
+    records(body).count().max(1) as u64
+}
+
 /// The response to rows.
 pub(crate) enum RowsResponse {
     /// Lines that are sent immediately.

@@ -171,6 +171,19 @@ async fn form_without_a_part_file_is_422_and_no_form_415() {
 }
 
 #[tokio::test]
+async fn file_with_too_many_lines_is_422() {
+    let server = TestServer::start_with(|settings| settings.limits.bulk_registration_lines = 100).await;
+    let admin = server.admin();
+
+    assert_eq!(upload(&admin, super::fleet(50)).await.status, 201);
+    for end in ["\n", "\r"] {
+        let refused = upload(&admin, super::fleet(200).replace('\n', end)).await.expect(422);
+        assert!(refused.message().contains("at most 100 lines"), "{}", refused.text);
+    }
+    assert_eq!(server.database().count("managed_objects").await, 50);
+}
+
+#[tokio::test]
 async fn file_that_is_too_large_is_413() {
     let server = TestServer::start_with(|settings| settings.limits.bulk_registration_bytes = 10_000).await;
     let admin = server.admin();

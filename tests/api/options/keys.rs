@@ -51,7 +51,7 @@ async fn category_of_keys_is_refused_before_the_body() {
 }
 
 #[tokio::test]
-async fn changes_of_keys_are_audited_and_those_of_other_options_are_not() {
+async fn changes_are_audited_with_the_values_of_keys_and_without_those_of_other_options() {
     let (server, admin) = TestServer::start().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
@@ -77,7 +77,9 @@ async fn changes_of_keys_are_audited_and_those_of_other_options_are_not() {
         record(vec![change("tm", json!(RSA_2048.public), none.clone(), "REMOVED")]),
     ];
     assert_eq!(server.database().audit_records("token.publicKey").await, expected);
-    assert_eq!(server.database().count("audit_records").await, 4);
+    let of_mail = server.database().audit_records("mail").await;
+    assert_eq!(of_mail, [record(vec![change("host", Value::Null, Value::Null, "ADDED")])]);
+    assert_eq!(server.database().count("audit_records").await, 5);
     let page = admin.read("/audit/auditRecords?type=Option&pageSize=1").await;
     let link = page["auditRecords"][0]["source"]["self"].as_str().unwrap();
     assert_eq!(admin.get(link).await.status, 200, "{link}");

@@ -55,6 +55,44 @@ async fn user_is_created_with_roles_and_a_generated_password() {
 }
 
 #[tokio::test]
+async fn commands_that_change_something_are_audited_as_those_of_the_operator() {
+    let directory = scratch();
+    let program = Program::serve(directory.path());
+    let tenant = [
+        "admin",
+        "tenant",
+        "create",
+        "t7",
+        "--domain",
+        "plant7.example.com",
+        "--company",
+        "Acme",
+        "--admin-password",
+        "first-secret",
+    ];
+    succeed(directory.path(), &tenant, "");
+    succeed(directory.path(), &["admin", "user", "create", "t7", "mia"], "first-secret\n");
+    succeed(directory.path(), &["admin", "user", "passwd", "t7", "mia"], "second-secret\n");
+    succeed(directory.path(), &["admin", "token", "client", "create", "t7", "--user", "mia"], "");
+    let account = "6f0a2d6e-5b1c-4f62-8a44-0a6f1e2d3c4b";
+    succeed(directory.path(), &["admin", "limits", "token", "create", account], "");
+
+    let records = async |user: &str, password: &str| {
+        let page = Caller::new(program.base(), Some((user, password)));
+        let page = page.read("/audit/auditRecords?user=operator&pageSize=100").await;
+        assert!(!page.to_string().contains("-secret"), "{page}");
+        let text = |record: &serde_json::Value| record["activity"].as_str().unwrap().to_owned();
+        page["auditRecords"].as_array().unwrap().iter().map(text).collect::<Vec<_>>()
+    };
+    let mut of_tenant = records("t7/admin", "first-secret").await;
+    of_tenant.sort();
+    let expected = ["Tenant created", "Token client created", "User created", "User created", "User update"];
+    assert_eq!(of_tenant, expected);
+    let of_management = records("management/admin", "admin-secret").await;
+    assert_eq!(of_management, ["Tenant created", "Limits token created"]);
+}
+
+#[tokio::test]
 async fn new_password_from_a_pipe_counts_at_once_and_ends_sessions() {
     let directory = scratch();
     let program = Program::serve(directory.path());

@@ -119,6 +119,35 @@ async fn failed_request_has_a_line_with_the_id_of_its_response() {
 }
 
 #[tokio::test]
+async fn rights_that_rows_and_applications_change_are_logged() {
+    let Logging { program, admin, _kept } = logging("info").await;
+    let template = "10,901,POST,/user/main/users,application/json,,%%,STRING,\
+        \"{\"\"userName\"\":\"\"%%\"\",\"\"password\"\":\"\"mias-own-secret\"\"}\"";
+    let rows = async |body: &str| {
+        let request =
+            admin.request("POST", "/s").header("Content-Type", "text/plain").header("X-Id", "rights");
+        request.body(body).send().await.expect(200)
+    };
+    rows(template).await;
+    rows("901,mia").await;
+    admin.get("/user/main/users/mia").await.expect(200);
+    let service = json!({"name": "rules", "key": "rules-key", "type": "MICROSERVICE",
+        "requiredRoles": ["ROLE_ALARM_READ"]});
+    let service = admin.create("/application/applications", &service).await;
+    let path = format!("/application/applications/{}", service["id"].as_str().unwrap());
+    admin.put(&path, &json!({"requiredRoles": ["ROLE_ALARM_ADMIN"]})).await.expect(200);
+
+    for told in ["activity=\"User created\" changed=\"mia\"", "activity=\"Application update\""] {
+        let line = eventually(told, async || {
+            program.log().lines().find(|line| line.contains(told)).map(str::to_owned)
+        });
+        let line = line.await;
+        let whole = line.contains("rights changed") && line.contains("user=\"main/admin\"");
+        assert!(whole && line.contains("client=\"127.0.0.1\""), "{line}");
+    }
+}
+
+#[tokio::test]
 async fn log_ins_that_fail_and_rights_that_change_are_logged() {
     let Logging { program, admin, _kept } = logging("info").await;
 
@@ -136,7 +165,11 @@ async fn log_ins_that_fail_and_rights_that_change_are_logged() {
     assert!(line_of("log-in failed tenant=main user=\"admin\"").await.contains("source=127.0.0.1"));
     line_of("log-in failed tenant=main user=\"(unknown)\"").await;
     let line = line_of("rights changed").await;
-    assert!(line.contains("method=POST path=\"/user/main/users\"") && line.contains("main/admin"), "{line}");
+    for told in
+        ["user=\"main/admin\"", "client=\"127.0.0.1\"", "activity=\"User created\"", "changed=\"mia\""]
+    {
+        assert!(line.contains(told), "{told}: {line}");
+    }
     let log = program.log();
     for secret in ["my-password", "a-wrong-password", "mias-own-secret"] {
         assert!(!log.contains(secret), "{secret} is in the log:\n{log}");

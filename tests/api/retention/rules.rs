@@ -69,7 +69,7 @@ async fn wrong_members_are_422_and_name_what_is_allowed() {
         (json!({}), "maximumAge"),
         (json!({"maximumAge": 0}), "1 to 36525 days"),
         (json!({"maximumAge": "soon"}), "soon"),
-        (json!({"maximumAge": 1, "dataType": "ALARMS"}), "ALARM, AUDIT, EVENT, MEASUREMENT, OPERATION or *"),
+        (json!({"maximumAge": 30, "dataType": "ALARMS"}), "ALARM, AUDIT, EVENT, MEASUREMENT, OPERATION or *"),
         (json!({"maximumAge": 1, "source": "pump"}), "the id of a managed object or *"),
         (json!({"maximumAge": 1, "type": 5}), "a string"),
         (json!({"maximumAge": 1, "type": "t", "dataType": "OPERATION"}), "operations"),
@@ -127,5 +127,57 @@ async fn rules_need_their_roles() {
     assert_eq!(reader.get(path).await.status, 200);
     assert_eq!(reader.put(path, &json!({"maximumAge": 1})).await.status, 403);
     assert_eq!(writer.get(path).await.status, 403);
-    assert_eq!(writer.put(path, &json!({"maximumAge": 1})).await.status, 200);
+    let of_alarms = admin.create(RULES, &json!({"dataType": "ALARM", "maximumAge": 30})).await;
+    writer.put(of_alarms["self"].as_str().unwrap(), &json!({"maximumAge": 1})).await.expect(200);
+}
+
+#[tokio::test]
+async fn retention_of_audit_records_also_needs_the_role_that_deletes_them() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let writer = server.user_with("cleaner", &["ROLE_RETENTION_RULE_ADMIN"]).await;
+    let both = server.user_with("auditor", &["ROLE_RETENTION_RULE_ADMIN", "ROLE_AUDIT_ADMIN"]).await;
+    let of_alarms = writer.create(RULES, &json!({"dataType": "ALARM", "maximumAge": 30})).await;
+    let of_alarms = of_alarms["self"].as_str().unwrap();
+
+    for body in [
+        json!({"dataType": "AUDIT", "maximumAge": 365}),
+        json!({"dataType": "*", "maximumAge": 365}),
+        json!({"maximumAge": 365, "source": "4711"}),
+    ] {
+        writer.post(RULES, &body).await.expect(403);
+        let rule = both.create(RULES, &body).await;
+        let path = rule["self"].as_str().unwrap();
+        for change in [json!({"maximumAge": 366}), json!({"dataType": "ALARM"})] {
+            let refused = writer.put(path, &change).await.expect(403);
+            assert!(refused.message().contains("ROLE_AUDIT_ADMIN"), "{}", refused.text);
+        }
+        assert_eq!(writer.delete(path).await.status, 403, "{body}");
+        assert_eq!(both.delete(path).await.status, 204, "{body}");
+    }
+    for change in [json!({"dataType": "AUDIT"}), json!({"dataType": "*"})] {
+        writer.put(of_alarms, &change).await.expect(403);
+        both.put(of_alarms, &change).await.expect(200);
+        both.put(of_alarms, &json!({"dataType": "ALARM"})).await.expect(200);
+    }
+    admin.delete(of_alarms).await.expect(204);
+}
+
+#[tokio::test]
+async fn audit_records_are_kept_for_at_least_thirty_days() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let month = admin.create(RULES, &json!({"dataType": "AUDIT", "maximumAge": 30})).await;
+    let of_events = admin.create(RULES, &json!({"dataType": "EVENT", "maximumAge": 1})).await;
+    let [month, of_events] = [&month, &of_events].map(|rule| rule["self"].as_str().unwrap());
+
+    for (method, path, body) in [
+        ("POST", RULES, json!({"dataType": "AUDIT", "maximumAge": 29})),
+        ("POST", RULES, json!({"maximumAge": 1})),
+        ("POST", "/retention/preview", json!({"maximumAge": 1})),
+        ("PUT", month, json!({"maximumAge": 29})),
+        ("PUT", of_events, json!({"dataType": "AUDIT"})),
+        ("PUT", of_events, json!({"dataType": "*"})),
+    ] {
+        let refused = admin.request(method, path).json(&body).send().await.expect(422);
+        assert!(refused.message().contains("at least 30 days"), "{body}: {}", refused.text);
+    }
 }

@@ -58,6 +58,41 @@ async fn run_deletes_what_is_too_old_and_reports_it() {
     assert_eq!(ids(&measurements, "measurements").len(), 1);
 }
 
+/// Returns the types of the tenant's audit records, each once.
+async fn audited_types(server: &TestServer) -> Vec<String> {
+    let types = "SELECT DISTINCT type FROM audit_records WHERE tenant = 'main' ORDER BY type";
+    server.database().query(types, &[]).await.iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test]
+async fn audit_records_of_retention_rules_outlive_every_rule() {
+    let (server, admin, device) = eager().await.with_device("pump").await;
+    let rule = json!({"dataType": "AUDIT", "maximumAge": 30});
+    create_cleared_alarm(&admin, &device, "hot").await;
+    rule_in_force(&server, &admin, &rule).await;
+    // A rule from before there was a bound.
+    server.database().execute("UPDATE retention_rules SET maximum_age = 1", &[]).await;
+    let rerun = async || {
+        server.database().execute("DELETE FROM retention_runs", &[]).await;
+        ended(&admin).await;
+    };
+    rerun().await;
+    age(server.database(), 29).await;
+    rerun().await;
+    let of_alarms = audited_types(&server).await.iter().filter(|kind| *kind == "Alarm").count();
+    assert_eq!(of_alarms, 1, "it is younger than 30 days");
+
+    age(server.database(), 11).await;
+    rerun().await;
+    let young = audited_types(&server).await;
+    age(server.database(), 60).await;
+    rerun().await;
+
+    assert!(young.contains(&"RetentionRule".to_owned()) && !young.contains(&"Alarm".to_owned()), "{young:?}");
+    let old = audited_types(&server).await;
+    assert!(!old.contains(&"RetentionRule".to_owned()), "{old:?}");
+}
+
 #[tokio::test]
 async fn report_says_how_much_was_deleted_and_other_tenants_keep_theirs() {
     let (server, admin, device) = eager().await.with_device("pump").await;

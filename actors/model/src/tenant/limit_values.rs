@@ -39,6 +39,7 @@ impl LimitValues {
                     TenantLimit::TransientBytesPerSecond => {
                         Some(limits.tenant_transient_bytes_per_second as u64)
                     }
+                    TenantLimit::SubTenants => Some(limits.tenant_sub_tenants as u64),
                 },
             );
         }

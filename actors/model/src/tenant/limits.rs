@@ -37,6 +37,8 @@ pub enum TenantLimit {
     ModuleMillisPerSecond,
     /// The bytes per second that pass to other servers without being stored; further writes of this kind get 429.
     TransientBytesPerSecond,
+    /// The tenants that it created and that exist.
+    SubTenants,
 }
 
 impl TenantLimit {
@@ -53,6 +55,7 @@ impl TenantLimit {
         Self::UnreadBytes,
         Self::ModuleMillisPerSecond,
         Self::TransientBytesPerSecond,
+        Self::SubTenants,
     ];
 
     /// Returns the name in the API and in the database.
@@ -69,6 +72,7 @@ impl TenantLimit {
             Self::UnreadBytes => "unreadBytes",
             Self::ModuleMillisPerSecond => "moduleMillisPerSecond",
             Self::TransientBytesPerSecond => "transientBytesPerSecond",
+            Self::SubTenants => "subTenants",
         }
     }
 

@@ -1,5 +1,6 @@
 //! The authority to read and write users (U-04).
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::access::DevicePermissions;
@@ -20,6 +21,27 @@ pub struct Administration {
     pub authority: UserAuthority,
     /// The id of the audit record, if the change creates one (Y-05).
     pub audit_record: i64,
+    /// The address of the client; `None` for a command of the operator.
+    pub client: Option<IpAddr>,
+}
+
+/// The name under which audit records show commands of the operator (Y-07).
+pub const OPERATOR: &str = "operator";
+
+impl Administration {
+    /// Returns the authorization of a command of the operator, which may change everything.
+    pub fn of_operator(tenant: TenantId, audit_record: i64) -> Self {
+        let (by, authority) = (OPERATOR.to_owned(), UserAuthority::Everyone);
+        Self { tenant, by, application: None, authority, audit_record, client: None }
+    }
+
+    /// Returns the same authorization for the audit log of another tenant, in which the caller is named with its
+    /// tenant.
+    pub fn in_log_of(&self, tenant: &TenantId) -> Self {
+        let is_named_already = *tenant == self.tenant || self.by == OPERATOR || self.by.contains('/');
+        let by = if is_named_already { self.by.clone() } else { format!("{}/{}", self.tenant, self.by) };
+        Self { tenant: tenant.clone(), by, ..self.clone() }
+    }
 }
 
 /// The authority with which a caller reads or writes users (U-04).

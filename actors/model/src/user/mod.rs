@@ -10,7 +10,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use time::OffsetDateTime;
 
-pub use authority::{Administration, UserAuthority};
+pub use authority::{Administration, OPERATOR, UserAuthority};
 pub use change::{NewUser, UserPatch};
 pub use name::{parse_member, parse_password, parse_user_name, parse_user_of_path};
 

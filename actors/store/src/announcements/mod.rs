@@ -14,6 +14,7 @@ mod applied;
 mod bus;
 mod changes;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
@@ -21,6 +22,7 @@ use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
+use platform_model::user::Administration;
 
 use super::publications::Ended;
 use super::signatures::Signatures;
@@ -89,6 +91,7 @@ pub(super) async fn change_over<T>(
         let announcements = Announcements::new(database.signatures.clone());
         let outcome = work(&transaction, &announcements).await?;
         let published = announcements.published.lock().take();
+        let logged = std::mem::take(&mut *announcements.logged.lock());
         let sent = announcements.send(database, &transaction).await?;
         let ended = match published {
             Some((tenant, publications)) => {
@@ -99,7 +102,10 @@ pub(super) async fn change_over<T>(
                 Ended::Committed(outcome)
             }
         };
-        Ok(ended.map(|outcome| (outcome, sent.committed())))
+        Ok(ended.map(|outcome| {
+            logged.iter().for_each(ChangeOfRights::log);
+            (outcome, sent.committed())
+        }))
     };
     let (outcome, carried_out) = database.until_uncontended(attempt).await?;
     // The connection is back in the pool by now: ending sessions needs connections too.
@@ -113,6 +119,28 @@ pub(super) struct Announcements {
     changes: Mutex<Vec<Change>>,
     published: Mutex<Option<(TenantId, Vec<Publication>)>>,
     signatures: Arc<Signatures>,
+    logged: Mutex<Vec<ChangeOfRights>>,
+}
+
+/// A change of users, groups, roles, options or tenants, as the log of security events shows it after the commit. It is
+/// logged here, so that every path to a change is covered: requests, rows of the CSV protocol and commands.
+#[derive(Debug)]
+struct ChangeOfRights {
+    tenant: TenantId,
+    by: String,
+    client: Option<IpAddr>,
+    activity: &'static str,
+    target: String,
+}
+
+impl ChangeOfRights {
+    fn log(&self) {
+        let Self { tenant, by, activity, target, .. } = self;
+        let client = self.client.map(|client| client.to_string()).unwrap_or_default();
+        let user = if by.contains('/') { by.clone() } else { format!("{tenant}/{by}") };
+        tracing::info!(target: "platform::security", %tenant, user, client, activity, changed = ?target,
+            "rights changed");
+    }
 }
 
 impl Announcements {
@@ -133,6 +161,17 @@ impl Announcements {
     /// Sets the publications that the sessions and modules of a tenant receive at the commit.
     pub(super) fn publish(&self, tenant: &TenantId, publications: Vec<Publication>) {
         *self.published.lock() = Some((tenant.clone(), publications));
+    }
+
+    /// Logs a change of rights when the transaction is committed.
+    pub(super) fn log_change(&self, by: &Administration, activity: &'static str, target: &str) {
+        self.logged.lock().push(ChangeOfRights {
+            tenant: by.tenant.clone(),
+            by: by.by.clone(),
+            client: by.client,
+            activity,
+            target: target.to_owned(),
+        });
     }
 
     /// Adds the change of a user who has another password, was disabled or was deleted.

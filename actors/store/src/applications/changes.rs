@@ -58,6 +58,7 @@ pub async fn insert_application(
     application: &Application,
     secrets: &StoredSecrets,
 ) -> Result<()> {
+    database.ensure_stored_quota(&application.owner)?;
     change(database, &application.owner, async |transaction, announcements| {
         insert(transaction, announcements, application, secrets).await
     })
@@ -74,6 +75,7 @@ pub async fn clone_application(
     clone: &Application,
     secrets: &StoredSecrets,
 ) -> Result<SeenApplication> {
+    database.ensure_stored_quota(&clone.owner)?;
     change(database, &clone.owner, async |transaction, announcements| {
         let original = lock(transaction, &clone.owner, original).await?.application;
         insert(transaction, announcements, clone, secrets).await?;

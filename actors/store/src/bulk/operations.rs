@@ -57,6 +57,7 @@ pub async fn insert_bulk_operation(
     origin: &Origin,
     lease: Duration,
 ) -> Result<Planned> {
+    database.ensure_stored_quota(tenant)?;
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     let (group, failed_parent) = match new.targets {
@@ -216,7 +217,9 @@ pub async fn update_bulk_operation(
             let message = format!("Bulk operation {id} is DELETED and cannot be changed");
             return Err(Error::Conflict { noun: Noun::BulkOperation, message });
         }
+        let before = bulk_operation.prototype.bytes();
         patch.apply(&mut bulk_operation);
+        database.ensure_growth(tenant, before, bulk_operation.prototype.bytes())?;
         transaction.execute(DELETE_TARGETS, &[&tenant.as_str(), &id.0]).await?;
         let planned = if is_active && !has_started {
             update(&transaction, tenant, bulk_operation, lease).await?

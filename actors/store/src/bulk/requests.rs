@@ -30,6 +30,7 @@ pub async fn register_requests(
     rows: &[NewRequest],
     memory: &mut Memory,
 ) -> Result<Batch> {
+    database.ensure_stored_quota(tenant)?;
     let known = &*memory;
     let attempt = async || {
         let mut client = pool.get().await?;

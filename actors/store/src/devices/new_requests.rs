@@ -40,6 +40,7 @@ pub async fn insert_new_device_request(
     new: &DeviceToRegister,
     owner: &str,
 ) -> Result<NewDeviceRequest> {
+    database.ensure_stored_quota(tenant)?;
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     let user = new.id.user_name();

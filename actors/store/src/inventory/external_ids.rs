@@ -87,6 +87,7 @@ pub async fn insert_external_id(
     object: ManagedObjectId,
     pair: NewExternalId,
 ) -> Result<ExternalId> {
+    database.ensure_stored_quota(tenant)?;
     let client = database.loader().await?;
     let inserted = insert_external_ids(&*client, &database.signatures, tenant, [(&pair, object)]).await;
     if pair.type_ == template_sets::x_id_type() {

@@ -123,6 +123,10 @@ pub async fn change_modules<T: Send + 'static>(
         let decided = spawn_blocking(move || decide(&stored)).await;
         let (changes, outcome) =
             decided.map_err(|_| Error::unavailable("the modules cannot be planned"))??;
+        let is_new = |change: &ModuleChange| matches!(change, ModuleChange::Insert { .. });
+        if changes.iter().any(is_new) {
+            database.ensure_stored_quota(tenant)?;
+        }
         for change in &changes {
             make(&transaction, tenant, change, by).await?;
         }

@@ -10,7 +10,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::page::Count;
-use platform_model::retention::{DataType, Retention, RetentionPreview};
+use platform_model::retention::{
+    AUDIT_TYPE, DataType, LEAST_DAYS_OF_OWN_RECORDS, Retention, RetentionPreview,
+};
 use platform_model::timestamp::Timestamp;
 
 use tokio_postgres::types::ToSql;
@@ -101,7 +103,7 @@ impl Sweep {
         retention: &Retention,
     ) -> Result<Self> {
         let client = database.loader().await?;
-        let before = first_young(&*client, tenant, kind, retention.maximum_age).await?;
+        let before = first_young(&*client, tenant, kind, retention.days_of(kind)).await?;
         Ok(Self { kind, retention: retention.clone(), before, after: 0, at_once: table_of(kind).at_once })
     }
 
@@ -177,7 +179,7 @@ pub async fn preview(
     let mut matching_rows = BTreeMap::new();
     for kind in retention.data_types() {
         let table = table_of(kind);
-        let before = first_young(&*client, tenant, kind, retention.maximum_age).await?;
+        let before = first_young(&*client, tenant, kind, retention.days_of(kind)).await?;
         let mut filtered = matching(&table, tenant, &retention);
         filtered.and("d.id < $", before);
         if let Count::Of(count) = filtered.counted(&client).await? {
@@ -222,6 +224,11 @@ fn matching(table: &Table, tenant: &TenantId, retention: &Retention) -> Filtered
         (Some(source), "audit_records") => filtered.and(table.source, source.to_string()),
         (Some(source), _) => filtered.and(table.source, source.0),
         (None, _) => {}
+    }
+    if table.name == "audit_records" {
+        // Whoever may write rules must not be able to erase who wrote them (Z-08a).
+        let own = format!("(d.type <> '{AUDIT_TYPE}' OR d.id < first_id(now() - make_interval(days => $)))");
+        filtered.and(&own, LEAST_DAYS_OF_OWN_RECORDS.cast_signed());
     }
     filtered.and_some(table.fragment, retention.fragment_type.clone());
     filtered

@@ -10,7 +10,7 @@ use platform_model::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, RetentionRuleId, TenantId};
 use platform_model::page::{Page, PageRequest, Position};
-use platform_model::retention::{DataType, Retention, RetentionPatch, RetentionRule};
+use platform_model::retention::{AUDIT_TYPE, DataType, Reach, Retention, RetentionPatch, RetentionRule};
 use platform_model::timestamp::Timestamp;
 use platform_model::user::Administration;
 use tokio_postgres::Row;
@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
-use crate::users::changes::audit;
+use crate::users::audit::audit;
 
 const INSERT: &str = include_str!("../../../../sql/queries/retention/insert_rule.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/retention/update_rule.sql");
@@ -35,13 +35,16 @@ const RULES_PER_TENANT: i64 = 1000;
 /// Stores a rule and an audit record. One transaction.
 ///
 /// # Errors
-/// `Invalid` when the tenant has 1000 rules already; `Unavailable` or `Database`.
+/// `Invalid` when the tenant has 1000 rules already; `Refused` for a rule beyond the reach of the caller;
+/// `QuotaExceeded`; `Unavailable` or `Database`.
 pub async fn insert_rule(
     database: &Database,
-    administration: &Administration,
+    (administration, reach): (&Administration, Reach),
     id: i64,
     retention: Retention,
 ) -> Result<RetentionRule> {
+    reach.admit(&retention)?;
+    database.ensure_stored_quota(&administration.tenant)?;
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     let count = "SELECT count(*) FROM retention_rules WHERE tenant = $1";
@@ -60,17 +63,20 @@ pub async fn insert_rule(
 /// Changes a rule and stores an audit record. One transaction.
 ///
 /// # Errors
-/// `NotFound`; `Invalid` for a combination of members that is not allowed; `Unavailable` or `Database`.
+/// `NotFound`; `Invalid` for a combination of members that is not allowed; `Refused` when the rule was or becomes one
+/// beyond the reach of the caller; `Unavailable` or `Database`.
 pub async fn update_rule(
     database: &Database,
-    administration: &Administration,
+    (administration, reach): (&Administration, Reach),
     id: RetentionRuleId,
     patch: RetentionPatch,
 ) -> Result<RetentionRule> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     let before = one(&transaction, LOCK, &administration.tenant, id).await?;
+    reach.admit(&before.retention)?;
     let retention = patch.apply(&before.retention)?;
+    reach.admit(&retention)?;
     if retention != before.retention {
         execute(&transaction, UPDATE, administration, id.0, &retention).await?;
         let [old, new] = [&before.retention, &retention].map(shown);
@@ -84,15 +90,16 @@ pub async fn update_rule(
 /// Deletes a rule and stores an audit record. One transaction.
 ///
 /// # Errors
-/// `NotFound`, `Unavailable` or `Database`.
+/// `NotFound`; `Refused` for a rule beyond the reach of the caller; `Unavailable` or `Database`.
 pub async fn delete_rule(
     database: &Database,
-    administration: &Administration,
+    (administration, reach): (&Administration, Reach),
     id: RetentionRuleId,
 ) -> Result<()> {
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     let before = one(&transaction, LOCK, &administration.tenant, id).await?;
+    reach.admit(&before.retention)?;
     transaction.execute(DELETE, &[&administration.tenant.as_str(), &id.0]).await?;
     let change = AttributeChange::replaced("rule", &shown(&before.retention), "");
     record(&transaction, administration, "Retention rule deleted", id, change).await?;
@@ -180,7 +187,7 @@ async fn record(
     id: RetentionRuleId,
     change: AttributeChange,
 ) -> Result<()> {
-    audit(client, administration, "RetentionRule", activity, id.to_string(), vec![change]).await
+    audit(client, administration, AUDIT_TYPE, activity, id.to_string(), vec![change]).await
 }
 
 /// Describes a rule for an audit record.

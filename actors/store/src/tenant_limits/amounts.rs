@@ -21,6 +21,9 @@ use crate::writer::Change;
 const LIST_STORED: &str = include_str!("../../../../sql/queries/tenant_limits/list_stored.sql");
 const COUNT_DEVICES: &str = include_str!("../../../../sql/queries/tenant_limits/count_devices.sql");
 
+/// The bytes by which an update may grow although the quota of the tenant is used up.
+const FREE_GROWTH: usize = 64 << 10;
+
 /// The devices and bytes of a tenant in the database, as far as this server knows.
 #[derive(Debug)]
 pub(super) struct Amounts {
@@ -131,7 +134,7 @@ impl Database {
             | Change::QueueOperation(tenant, _)
             | Change::InsertBinary(tenant, ..)
             | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
-            // Updates and repetitions add hardly any data.
+            // Whoever sends an update checks its growth. Repetitions add no data.
             Change::CountRepetition(..)
             | Change::UpdateAlarm(..)
             | Change::UpdateManagedObject(..)
@@ -146,6 +149,20 @@ impl Database {
     /// `QuotaExceeded`.
     pub fn ensure_stored_quota(&self, tenant: &TenantId) -> Result<()> {
         if self.tenant_limits.bound_amounts() { self.tenant_limits.of(tenant).check_stored() } else { Ok(()) }
+    }
+
+    /// Checks whether the quota of a tenant permits an update, given the bytes of the free-form content before and after
+    /// it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used up.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn ensure_growth(&self, tenant: &TenantId, before: usize, after: usize) -> Result<()> {
+        if after > before + FREE_GROWTH { self.ensure_stored_quota(tenant) } else { Ok(()) }
+    }
+
+    /// Returns whether [`ensure_growth`](Self::ensure_growth) needs the bytes before an update that writes this many.
+    pub fn may_exceed_by_growth(&self, written: usize) -> bool {
+        written > FREE_GROWTH && self.tenant_limits.bound_amounts()
     }
 
     /// Counts a new object with these fragments if it is a device, and the quota permits it.

@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 
 use crate::Database;
 use crate::announcements::{Change, change};
-use crate::users::changes::audit;
+use crate::users::audit::record;
 
 const LIST_ALL: &str = include_str!("../../../../sql/queries/tenant_limits/list_all.sql");
 const LIST_PARENTS: &str = include_str!("../../../../sql/queries/tenant_limits/list_parents.sql");
@@ -88,7 +88,10 @@ pub async fn set_limits(
             announcements.add(Change::Limits(tenant.clone()));
         }
         let (activity, source) = ("Limits of tenant updated", tenant.to_string());
-        audit(transaction, administration, "Tenant", activity, source, changes).await
+        if changes.is_empty() {
+            return Ok(());
+        }
+        record(transaction, announcements, administration, ("Tenant", activity, &*source), changes).await
     })
     .await
 }

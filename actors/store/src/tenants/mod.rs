@@ -1,6 +1,8 @@
 //! Tenants in PostgreSQL. Every server process is notified of each change that affects their users.
 
+mod audit;
 pub mod options;
+mod sub_tenants;
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
@@ -9,10 +11,12 @@ use platform_model::page::{After, Page, PageRequest};
 use platform_model::subscription::ApplicationReferences;
 use platform_model::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
 use platform_model::timestamp::Timestamp;
-use platform_model::user::User;
+use platform_model::user::{Administration, User};
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
+
+pub use sub_tenants::count_sub_tenants;
 
 use crate::Database;
 use crate::announcements::{Announcements, Change, change};
@@ -66,14 +70,21 @@ const CONTENTS: [(&str, &str); 23] = [
 const CHUNK: i64 = 2000;
 
 /// Creates a tenant of the installation with its default groups (U-10) and notifies every server process. One
-/// transaction.
+/// transaction. Without an administration, as at the first start, it is not audited (Y-07).
 ///
 /// # Errors
 /// `Duplicate` when the id or the domain is in use.
-pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()> {
+pub async fn insert_tenant(
+    database: &Database,
+    administration: Option<&Administration>,
+    tenant: &NewTenant,
+) -> Result<()> {
     change(database, async |transaction, announcements| {
         insert(transaction, tenant).await?;
         groups::insert_default_groups(transaction, &tenant.id).await?;
+        if let Some(administration) = administration {
+            audit::created(transaction, announcements, administration, &tenant.id).await?;
+        }
         announcements.add(Change::Tenant(tenant.id.clone()));
         Ok(())
     })
@@ -81,22 +92,27 @@ pub async fn insert_tenant(database: &Database, tenant: &NewTenant) -> Result<()
 }
 
 /// Creates a tenant with its default groups and its first user, an administrator, and notifies every server process.
-/// One transaction.
+/// It is audited in the tenant and in that of the caller (Y-07). One transaction.
 ///
 /// # Errors
-/// `Duplicate` when the id or the domain is in use.
+/// `Duplicate` when the id or the domain is in use; `QuotaExceeded` when the caller's tenant has as many sub-tenants as
+/// it may have, or has used up its bytes (Z-20).
 pub async fn create_tenant(
     database: &Database,
+    administration: &Administration,
     tenant: &NewTenant,
     admin: &User,
     password_hash: Option<&str>,
 ) -> Result<Tenant> {
+    database.ensure_stored_quota(&administration.tenant)?;
     change(database, async |transaction, announcements| {
+        sub_tenants::ensure_room_for_another(database, transaction, &administration.tenant).await?;
         let created = insert(transaction, tenant).await?;
         // A request that ran while a tenant of this id was deleted may have left rows.
         delete_contents(transaction, announcements, &tenant.id).await?;
         groups::insert_default_groups(transaction, &tenant.id).await?;
         changes::enter_administrator(transaction, announcements, admin, password_hash).await?;
+        audit::created(transaction, announcements, administration, &tenant.id).await?;
         announcements.add(Change::Tenant(tenant.id.clone()));
         Ok(created)
     })
@@ -190,10 +206,11 @@ pub async fn list_tenants_below(
 /// `Invalid` for a password when the first user was deleted.
 pub async fn update_tenant(
     database: &Database,
-    caller: &TenantId,
+    administration: &Administration,
     tenant: &TenantId,
     patch: &TenantPatch,
 ) -> Result<Tenant> {
+    let caller = &administration.tenant;
     change(database, async |transaction, announcements| {
         let row = transaction
             .query_opt(
@@ -222,9 +239,12 @@ pub async fn update_tenant(
         if let Some(hash) = &patch.admin_password {
             update_admin_password(transaction, announcements, &changed, hash).await?;
         }
-        if (changed.status.as_str(), &*changed.domain) != (row.get(13), row.get(14)) {
+        let before = (row.get(13), row.get(14), row.get(15));
+        if (changed.status.as_str(), &*changed.domain) != (before.0, before.1) {
             announcements.add(Change::Tenant(tenant.clone()));
         }
+        database.ensure_growth(caller, row.get::<_, i32>(16).unsigned_abs() as usize, patch.bytes())?;
+        audit::updated(transaction, announcements, administration, before, &changed, patch).await?;
         Ok(changed)
     })
     .await
@@ -251,7 +271,11 @@ async fn update_admin_password(
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` for the tenant of the installation; `Unavailable` or `Database`.
-pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
+pub async fn delete_tenant(
+    database: &Database,
+    administration: &Administration,
+    tenant: &TenantId,
+) -> Result<()> {
     if tenant.as_str() == MANAGEMENT {
         return Err(Error::Forbidden);
     }
@@ -264,6 +288,7 @@ pub async fn delete_tenant(database: &Database, tenant: &TenantId) -> Result<()>
         delete_contents(transaction, announcements, tenant).await?;
         transaction.execute(HAND_OVER, &[&tenant.as_str()]).await?;
         transaction.execute(DELETE, &[&tenant.as_str()]).await?;
+        audit::deleted(transaction, announcements, administration, tenant).await?;
         announcements.add(Change::Tenant(tenant.clone()));
         announcements.add(Change::Applications(tenant.clone()));
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use deadpool_postgres::GenericClient;
 use platform_model::alarm_mapping::{AlarmMapping, AlarmMappings};
 use platform_model::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
@@ -15,9 +16,9 @@ use platform_model::user::Administration;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
-use crate::announcements::{Change, change};
+use crate::announcements::{Announcements, Change, change};
 use crate::query::filter::page_of;
-use crate::users::changes::audit;
+use crate::users::audit::record;
 
 const FIND: &str = include_str!("../../../../sql/queries/options/find.sql");
 const LIST: &str = include_str!("../../../../sql/queries/options/list.sql");
@@ -174,7 +175,7 @@ async fn read(database: &Database, tenant: &TenantId, part: OptionRange<'_>) -> 
 }
 
 /// Writes options of a tenant, all or none, and returns the names of those that were set before. Servers that cache one
-/// of them are notified. Changed keys of tokens are audited (T-09). One transaction.
+/// of them are notified. The change is audited (T-09, Y-07). One transaction.
 ///
 /// # Errors
 /// `Forbidden` when one of them is not editable (Z-04); `Invalid` when a placeholder stands for a secret that does not
@@ -204,6 +205,9 @@ pub async fn write_options(
         }
 
         let set: Vec<(&OptionName, &str)> = changes.iter().filter_map(set_value).collect();
+        if set.iter().any(|(name, _)| !before.contains_key(*name)) {
+            database.ensure_stored_quota(tenant)?;
+        }
         let (categories, keys) = columns(set.iter().map(|(name, _)| *name));
         let values: Vec<&str> = set.iter().map(|(_, value)| *value).collect();
         let written = transaction.execute(UPSERT, &[&tenant.as_str(), &categories, &keys, &values]).await?;
@@ -217,35 +221,60 @@ pub async fn write_options(
         if changes.iter().any(|(name, _)| is_remembered(&name.category)) {
             announcements.add(Change::Options(tenant.clone()));
         }
-        let keys = changes.iter().filter_map(|change| key_change(change, &before)).collect();
-        audit(transaction, administration, "Option", "Option update", TOKEN_PUBLIC_KEY.into(), keys).await?;
+        audit_options(transaction, announcements, administration, changes, &before).await?;
         Ok(before.into_keys().collect())
     })
     .await
 }
 
+/// Inserts an audit record of the options that change, and logs it at the commit. All of them are of one category. Only
+/// the keys of tokens are shown with their values, which are public (T-09, Y-07).
+async fn audit_options(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    administration: &Administration,
+    changes: &[(OptionName, OptionChange)],
+    before: &HashMap<OptionName, String>,
+) -> Result<()> {
+    let Some((OptionName { category, .. }, _)) = changes.first() else { return Ok(()) };
+    let changed: Vec<_> = changes.iter().filter_map(|change| audited_change(change, before)).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    record(client, announcements, administration, ("Option", "Option update", category), changed).await
+}
+
 /// Sets whether a tenant may write one of its options, and returns the option. No server caches this, so none is
-/// notified.
+/// notified. One transaction with its audit record.
 ///
 /// # Errors
 /// `NotFound` for an unknown option or tenant.
 pub async fn set_editable(
     database: &Database,
-    tenant: &TenantId,
+    administration: &Administration,
     name: OptionName,
     editable: Editable,
 ) -> Result<TenantOption> {
-    let client = database.reader().await?;
+    let tenant = &administration.tenant;
     let (predefined, editable) = (name.predefined(), editable == Editable::Yes);
-    let row = client
-        .query_opt(SET_EDITABLE, &[&tenant.as_str(), &name.category, &name.key, &predefined, &editable])
-        .await;
-    match row.map_err(Error::from) {
-        Ok(Some(row)) => Ok(TenantOption::shown(name, row.get(0))),
-        Ok(None) => Err(Error::not_found(Noun::Option, name)),
-        Err(error) if error.is_foreign_key_violation() => Err(Error::not_found(Noun::Tenant, tenant)),
-        Err(error) => Err(error),
-    }
+    change(database, async |transaction, announcements| {
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&tenant.as_str(), &name.category, &name.key, &predefined, &editable];
+        let row = match transaction.query_opt(SET_EDITABLE, &parameters).await.map_err(Error::from) {
+            Ok(Some(row)) => row,
+            Ok(None) => return Err(Error::not_found(Noun::Option, &name)),
+            Err(error) if error.is_foreign_key_violation() => {
+                return Err(Error::not_found(Noun::Tenant, tenant));
+            }
+            Err(error) => return Err(error),
+        };
+        let attribute = format!("{} is editable", name.key);
+        let changes = vec![AttributeChange::text(&attribute, None, Some(editable.to_string()))];
+        let of_option = ("Option", "Option update", &*name.category);
+        record(transaction, announcements, administration, of_option, changes).await?;
+        Ok(TenantOption::shown(name.clone(), row.get(0)))
+    })
+    .await
 }
 
 fn set_value((name, change): &(OptionName, OptionChange)) -> Option<(&OptionName, &str)> {
@@ -255,9 +284,8 @@ fn set_value((name, change): &(OptionName, OptionChange)) -> Option<(&OptionName
     }
 }
 
-/// Returns the audited change of a key with which tokens are verified, because whoever has the private key can act as
-/// any user (T-09). Returns `None` for other options, and when nothing changes.
-fn key_change(
+/// Returns the audited change of an option; `None` when nothing changes.
+fn audited_change(
     (name, change): &(OptionName, OptionChange),
     before: &HashMap<OptionName, String>,
 ) -> Option<AttributeChange> {
@@ -268,8 +296,13 @@ fn key_change(
         OptionChange::Remove => None,
     };
     let shown = |stored: &String| TenantOption::shown(name.clone(), stored.clone()).value;
-    (name.category == TOKEN_PUBLIC_KEY && previous != new)
-        .then(|| AttributeChange::text(&name.key, previous.map(shown), new.map(shown)))
+    if previous == new {
+        None
+    } else if name.category == TOKEN_PUBLIC_KEY {
+        Some(AttributeChange::text(&name.key, previous.map(shown), new.map(shown)))
+    } else {
+        Some(AttributeChange::concealed(&name.key, previous.is_some(), new.is_some()))
+    }
 }
 
 /// Returns names as the arrays that statements take.

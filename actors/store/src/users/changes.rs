@@ -4,23 +4,22 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
-use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::group::ADMINS;
-use platform_model::id::{AuditRecordId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::role::{self, Role, RoleSet};
-use platform_model::timestamp::Timestamp;
 use platform_model::user::{Administration, User, UserPatch};
-use serde::Serialize;
 use tokio_postgres::types::{Json, ToSql};
 
+use crate::Database;
 use crate::announcements::{Announcements, RightsChange, change};
 use crate::applications::roles;
 use crate::users;
+use crate::users::audit::{audit_created, audit_user, changed, changed_text, record};
 use crate::users::group_members;
 use crate::users::groups;
 use crate::users::read_user;
-use crate::{Database, audit_records};
 
 const INSERT: &str = include_str!("../../../../sql/queries/users/insert.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/users/update.sql");
@@ -32,13 +31,21 @@ const KEEP: &str = include_str!("../../../../sql/queries/users/keep.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/users/delete.sql");
 const INHERIT_SUBUSERS: &str = include_str!("../../../../sql/queries/users/inherit_subusers.sql");
 
-/// Creates a user. One transaction.
+/// Creates a user. One transaction. Without an administration, as at the first start, it is not audited (Y-07).
 ///
 /// # Errors
-/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner.
-pub async fn insert_user(database: &Database, user: &User, password_hash: Option<&str>) -> Result<User> {
+/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist, `Invalid` for an unknown owner;
+/// `QuotaExceeded`.
+pub async fn insert_user(
+    database: &Database,
+    administration: Option<&Administration>,
+    user: &User,
+    password_hash: Option<&str>,
+) -> Result<User> {
+    database.ensure_stored_quota(&user.tenant)?;
     change(database, async |transaction, announcements| {
         insert(transaction, announcements, user, password_hash).await?;
+        audit_created(transaction, announcements, administration, user).await?;
         read_user(transaction, &user.tenant, &user.name).await
     })
     .await
@@ -48,9 +55,15 @@ pub async fn insert_user(database: &Database, user: &User, password_hash: Option
 ///
 /// # Errors
 /// The errors of [`insert_user`]; `NotFound` when the tenant has no such group.
-pub async fn insert_administrator(database: &Database, user: &User, password_hash: &str) -> Result<()> {
+pub async fn insert_administrator(
+    database: &Database,
+    administration: Option<&Administration>,
+    user: &User,
+    password_hash: &str,
+) -> Result<()> {
     change(database, async |transaction, announcements| {
-        enter_administrator(transaction, announcements, user, Some(password_hash)).await
+        enter_administrator(transaction, announcements, user, Some(password_hash)).await?;
+        audit_created(transaction, announcements, administration, user).await
     })
     .await
 }
@@ -107,7 +120,13 @@ async fn insert(
 ///
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
-pub async fn update_password(database: &Database, tenant: &TenantId, name: &str, hash: &str) -> Result<()> {
+pub async fn update_password(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    hash: &str,
+) -> Result<()> {
+    let tenant = &administration.tenant;
     change(database, async |transaction, announcements| {
         let changed = transaction.execute(UPDATE_PASSWORD, &[&tenant.as_str(), &name, &hash]).await?;
         if changed == 0 {
@@ -116,7 +135,8 @@ pub async fn update_password(database: &Database, tenant: &TenantId, name: &str,
         // No server may be running to end them.
         transaction.execute(END_STORED_SESSIONS, &[&tenant.as_str(), &name]).await?;
         announcements.add_user(tenant, name);
-        Ok(())
+        let change = AttributeChange::concealed("password", true, true);
+        audit_user(transaction, announcements, administration, name, vec![change]).await
     })
     .await
 }
@@ -152,9 +172,16 @@ pub async fn update_user(
         if user.owner != before.owner {
             ensure_owner(transaction, &user).await?;
         }
+        database.ensure_growth(tenant, before.custom_properties.bytes(), user.custom_properties.bytes())?;
         update(transaction, &user, password_hash).await?;
-        let changes = changed("devicePermissions", &before.permissions, &user.permissions);
-        audit_user(transaction, administration, name, changes.into_iter().collect()).await?;
+        let changes = [
+            changed("devicePermissions", &before.permissions, &user.permissions),
+            password_hash.map(|_| AttributeChange::concealed("password", true, true)),
+            changed_text("enabled", Some(before.enabled), Some(user.enabled)),
+            changed_text("owner", before.owner.as_ref(), user.owner.as_ref()),
+        ];
+        let changes = changes.into_iter().flatten().collect();
+        audit_user(transaction, announcements, administration, name, changes).await?;
         if password_hash.is_some() || user.enabled != before.enabled {
             announcements.add_user(tenant, name);
         }
@@ -230,7 +257,12 @@ pub async fn delete_user(database: &Database, administration: &Administration, n
         transaction.execute(DELETE, &[&tenant.as_str(), &name]).await?;
         transaction.execute(INHERIT_SUBUSERS, &[&tenant.as_str(), &name, &user.owner]).await?;
         announcements.add_user(tenant, name);
-        Ok(())
+        let changes = [
+            changed("roles", &user.roles, &RoleSet::default()),
+            changed("devicePermissions", &user.permissions, &DevicePermissions::default()),
+        ];
+        let changes = changes.into_iter().flatten().collect();
+        record(transaction, announcements, administration, ("User", "User deleted", name), changes).await
     })
     .await
 }
@@ -293,7 +325,7 @@ async fn change_roles(
         let Some(change) = changed("roles", &user.roles, &roles) else { return Ok(()) };
         let names: Vec<&str> = roles.names().collect();
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &name, &names]).await?;
-        audit_user(transaction, administration, name, vec![change]).await?;
+        audit_user(transaction, announcements, administration, name, vec![change]).await?;
         announcements.add_rights_of(tenant, name, RightsChange::unless_lost(given.is_some()));
         Ok(())
     })
@@ -321,52 +353,4 @@ async fn ensure_owner(client: &impl GenericClient, user: &User) -> Result<()> {
     let known =
         *owner != *user.name && client.query_opt(KEEP, &[&user.tenant.as_str(), owner]).await?.is_some();
     if known { Ok(()) } else { Err(Error::invalid_value("owner", owner, "another user of this tenant")) }
-}
-
-/// Returns the change of an attribute, or `None` when it did not change.
-pub(crate) fn changed<T: Serialize + PartialEq>(
-    attribute: &str,
-    before: &T,
-    after: &T,
-) -> Option<AttributeChange> {
-    let value = |of: &T| serde_json::to_value(of).expect("all keys are strings");
-    (before != after).then(|| AttributeChange::replaced_value(attribute, value(before), value(after)))
-}
-
-/// Inserts an audit record of the rights of a user, as part of the caller's transaction (Y-05, X-24), if anything
-/// changed.
-pub(crate) async fn audit_user(
-    client: &impl GenericClient,
-    administration: &Administration,
-    name: &str,
-    changes: Vec<AttributeChange>,
-) -> Result<()> {
-    audit(client, administration, "User", "User update", name.to_owned(), changes).await
-}
-
-/// Does the same as [`audit_user`] for any kind of record.
-pub(crate) async fn audit(
-    client: &impl GenericClient,
-    administration: &Administration,
-    type_: &'static str,
-    activity: &'static str,
-    source: String,
-    changes: Vec<AttributeChange>,
-) -> Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let record = NewAuditRecord {
-        type_,
-        activity,
-        time: Timestamp::now(),
-        text: format!("{activity}: {source}"),
-        source,
-        user: administration.by.clone(),
-        application: administration.application.clone(),
-        severity: "warning".into(),
-        changes,
-    };
-    let id = AuditRecordId(administration.audit_record);
-    audit_records::insert_audit_record(client, &administration.tenant, id, &record).await
 }

@@ -7,8 +7,9 @@ use platform_model::id::{GroupId, TenantId};
 use platform_model::user::{Administration, User};
 
 use crate::Database;
-use crate::announcements::{RightsChange, change};
-use crate::users::changes::{audit_user, changed, lock_user};
+use crate::announcements::{Announcements, RightsChange, change};
+use crate::users::audit::{audit_user, changed};
+use crate::users::changes::lock_user;
 use crate::users::groups;
 
 const INSERT: &str = include_str!("../../../../sql/queries/group_members/insert.sql");
@@ -46,7 +47,7 @@ pub async fn insert_member(
         let mut after = user.clone();
         after.groups.push(group);
         after.groups.sort_by_key(|group| group.id);
-        audit_groups(transaction, administration, &user, &after.groups).await?;
+        audit_groups(transaction, announcements, administration, &user, &after.groups).await?;
         announcements.add_rights_of(tenant, name, RightsChange::Granted);
         Ok(after)
     })
@@ -78,7 +79,7 @@ pub async fn delete_member(
         }
         transaction.execute(DELETE, &[&tenant.as_str(), &group.id.0, &name]).await?;
         let after: Vec<Group> = user.groups.iter().filter(|of| of.id != group.id).cloned().collect();
-        audit_groups(transaction, administration, &user, &after).await?;
+        audit_groups(transaction, announcements, administration, &user, &after).await?;
         announcements.add_rights_of(tenant, name, RightsChange::Withdrawn);
         Ok(())
     })
@@ -87,13 +88,14 @@ pub async fn delete_member(
 
 async fn audit_groups(
     client: &impl GenericClient,
+    announcements: &Announcements,
     administration: &Administration,
     before: &User,
     after: &[Group],
 ) -> Result<()> {
     let names = |groups: &[Group]| groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
     let change = changed("groups", &names(&before.groups), &names(after));
-    audit_user(client, administration, &before.name, change.into_iter().collect()).await
+    audit_user(client, announcements, administration, &before.name, change.into_iter().collect()).await
 }
 
 /// Inserts a member, as part of the caller's transaction.

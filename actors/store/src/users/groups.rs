@@ -16,10 +16,11 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::Database;
-use crate::announcements::{Change, Holders, Names, RightsChange, change};
+use crate::announcements::{Announcements, Change, Holders, Names, RightsChange, change};
 use crate::applications::roles;
 use crate::query::filter::{Filtered, Order, page_of};
-use crate::users::changes::{audit, changed, shift};
+use crate::users::audit::{changed, record};
+use crate::users::changes::shift;
 use crate::users::group_members;
 
 const INSERT: &str = include_str!("../../../../sql/queries/groups/insert.sql");
@@ -102,11 +103,22 @@ fn duplicate(error: Error, name: &str) -> Error {
 /// Creates a group without roles. One transaction.
 ///
 /// # Errors
-/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist.
-pub async fn insert_group(database: &Database, tenant: &TenantId, new: &NewGroup) -> Result<Group> {
-    change(database, async |transaction, _| {
+/// `Duplicate` when the name is in use, `NotFound` when the tenant does not exist; `QuotaExceeded`.
+pub async fn insert_group(
+    database: &Database,
+    administration: &Administration,
+    new: &NewGroup,
+) -> Result<Group> {
+    let tenant = &administration.tenant;
+    database.ensure_stored_quota(tenant)?;
+    change(database, async |transaction, announcements| {
         let (roles, description) = (RoleSet::default(), new.description.as_deref());
         let id = insert(transaction, tenant, &new.name, &roles, description, &new.permissions).await?;
+        let permissions = changed("devicePermissions", &DevicePermissions::default(), &new.permissions);
+        let name = AttributeChange::text("name", None, Some(new.name.clone()));
+        let (changes, source) = (std::iter::once(name).chain(permissions).collect(), id.to_string());
+        let of_group = ("Group", "Group created", &*source);
+        record(transaction, announcements, administration, of_group, changes).await?;
         read_whole(transaction, tenant, id).await
     })
     .await
@@ -208,11 +220,16 @@ pub async fn update_group(
             .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &Json(permissions)])
             .await
             .map_err(|error| duplicate(error.into(), name))?;
+        let mut changes = Vec::new();
+        if *name != before.name {
+            changes.push(AttributeChange::replaced("name", &before.name, name));
+        }
         if let Some(change) = changed("devicePermissions", &before.permissions, permissions) {
             let shift = shift(&before.permissions, permissions);
             announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
-            audit_group(transaction, administration, id, vec![change]).await?;
+            changes.push(change);
         }
+        audit_group(transaction, announcements, administration, id, changes).await?;
         read_whole(transaction, tenant, id).await
     })
     .await
@@ -235,11 +252,13 @@ pub async fn delete_group(database: &Database, administration: &Administration, 
             changed("roles", &group.roles, &RoleSet::default()),
             changed("devicePermissions", &group.permissions, &DevicePermissions::default()),
         ];
-        let changes: Vec<_> = changes.into_iter().flatten().collect();
+        let mut changes: Vec<_> = changes.into_iter().flatten().collect();
         if !changes.is_empty() {
             announcements.add(Change::Rights(tenant.clone(), members, RightsChange::Withdrawn));
         }
-        audit_group(transaction, administration, id, changes).await
+        changes.push(AttributeChange::text("name", Some(group.name), None));
+        let (source, activity) = (id.to_string(), "Group deleted");
+        record(transaction, announcements, administration, ("Group", activity, &*source), changes).await
     })
     .await
 }
@@ -298,19 +317,24 @@ async fn change_roles(
         transaction.execute(UPDATE_ROLES, &[&tenant.as_str(), &id.0, &names]).await?;
         let shift = RightsChange::unless_lost(given.is_some());
         announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
-        audit_group(transaction, administration, id, vec![change]).await
+        audit_group(transaction, announcements, administration, id, vec![change]).await
     })
     .await
 }
 
-/// Inserts an audit record of the change of a group (Y-05), if anything changed.
+/// Inserts an audit record of the change of a group (Y-05) and logs it at the commit, if anything changed.
 async fn audit_group(
     client: &impl GenericClient,
+    announcements: &Announcements,
     administration: &Administration,
     id: GroupId,
     changes: Vec<AttributeChange>,
 ) -> Result<()> {
-    audit(client, administration, "Group", "Group update", id.to_string(), changes).await
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let (source, activity) = (id.to_string(), "Group update");
+    record(client, announcements, administration, ("Group", activity, &*source), changes).await
 }
 
 /// Returns the members of a locked group, whose rights a change of the group affects. For a very large group it returns

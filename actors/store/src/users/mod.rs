@@ -2,6 +2,7 @@
 
 pub mod access_tokens;
 pub mod account_limits;
+pub(crate) mod audit;
 pub mod changes;
 pub mod group_members;
 pub mod groups;

@@ -4,7 +4,7 @@ use platform_model::audit_record::AttributeChange;
 use platform_model::error::Result;
 use platform_model::user::Administration;
 
-use super::changes::audit;
+use super::audit::audit;
 use crate::Database;
 
 /// Stores an audit record of the end of a session of this user. One statement.

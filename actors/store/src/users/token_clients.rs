@@ -46,6 +46,7 @@ pub struct Draft<'d> {
 /// # Errors
 /// `Invalid` for a user that does not exist or belongs to a microservice; `Unavailable` or `Database`.
 pub async fn insert_client(database: &Database, draft: Draft<'_>) -> Result<TokenClient> {
+    database.ensure_stored_quota(draft.tenant)?;
     let client = database.reader().await?;
     let scope: Vec<&str> = draft.scope.words().collect();
     let row = client

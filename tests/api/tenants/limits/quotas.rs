@@ -192,7 +192,9 @@ async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_wor
     let server = TestServer::start().await;
     let boss = create_tenant(&server, "t7").await;
     let device = boss.create_device("pump").await;
+    let other = boss.create_device("valve").await;
     let alarm = boss.raise_alarm(&device, "smoke").await["id"].as_str().unwrap().to_owned();
+    let event = boss.create_event(&device, "door").await["id"].as_str().unwrap().to_owned();
     measured(&server, 5000).await;
     set(&server, "t7", json!({"storedBytes": 5000})).await;
 
@@ -203,11 +205,43 @@ async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_wor
         ("/event/events", crate::harness::event_of(&device, "door")),
         ("/measurement/measurements", measurement),
         (&*format!("{OBJECTS}/{device}/childAssets"), json!({"name": "asset"})),
+        (&*format!("{OBJECTS}/{device}/childAssets"), json!({"managedObject": {"id": other}})),
+        (
+            "/audit/auditRecords",
+            json!({"activity": "a", "type": "t", "time": "2024-03-10T02:30:00Z", "text": "x", "source": {"id": "1"},
+                "severity": "minor"}),
+        ),
+        ("/user/t7/users", json!({"userName": "joe", "password": "secret-1"})),
+        ("/user/t7/groups", json!({"name": "plumbers"})),
+        (
+            "/devicecontrol/bulkoperations",
+            json!({"groupId": other, "startDate": "2099-01-01T00:00:00Z", "creationRamp": 1,
+                "operationPrototype": {"x": 1}}),
+        ),
+        ("/application/tokenClients", json!({"name": "dashboard"})),
+        (
+            "/application/applications",
+            json!({"name": "a", "key": "a-key", "type": "EXTERNAL", "externalUrl": "http://a.example.com"}),
+        ),
+        ("/retention/retentions", json!({"dataType": "ALARM", "maximumAge": 30})),
+        ("/devicecontrol/newDeviceRequests", json!({"id": "sn7"})),
+        ("/tenant/options", json!({"category": "c", "key": "k", "value": "v"})),
+        (&*format!("/identity/globalIds/{device}/externalIds"), json!({"type": "t", "externalId": "x"})),
     ] {
         let refused = boss.post(path, &body).await.expect(403);
         let said = "quota 'storedBytes' of the tenant is used up: 5000 of 5000";
         assert!(refused.message().contains(said), "{path}: {}", refused.text);
     }
+    let module = boss.request("POST", "/cep/modules").header("Content-Type", "text/plain");
+    module.body("module m; select * from EventCreated;").send().await.expect(403);
+    let (large, small) = ("x".repeat(100_000), "x".repeat(10_000));
+    for path in
+        [format!("{OBJECTS}/{device}"), format!("/alarm/alarms/{alarm}"), format!("/event/events/{event}")]
+    {
+        boss.put(&path, &json!({"acme_Large": large})).await.expect(403);
+        boss.put(&path, &json!({"acme_Small": small})).await.expect(200);
+    }
+    boss.put("/user/t7/users/boss", &json!({"customProperties": {"large": large}})).await.expect(403);
     boss.put(&format!("/alarm/alarms/{alarm}"), &json!({"status": "CLEARED"})).await.expect(200);
     boss.put(&format!("{OBJECTS}/{device}"), &json!({"name": "other"})).await.expect(200);
     boss.delete(&format!("{OBJECTS}/{device}")).await.expect(204);
@@ -217,6 +251,31 @@ async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_wor
         (boss.post(OBJECTS, &json!({"name": "asset"})).await.status == 201).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn tenant_creates_as_many_tenants_as_its_limit_allows() {
+    let server = TestServer::start().await;
+    let reseller = create_reseller(&server, "r1").await;
+    set(&server, "r1", json!({"subTenants": 2})).await;
+    let body = |id: String| super::super::tenant_of(&id);
+
+    let all = (0..6).map(|n| {
+        let (reseller, body) = (reseller.clone(), body(format!("sub{n}")));
+        async move { reseller.post("/tenant/tenants", &body).await.status }
+    });
+    let statuses = futures_util::future::join_all(all).await;
+
+    let created = statuses.iter().filter(|status| **status == 201).count();
+    assert_eq!((created, statuses.iter().filter(|status| **status == 403).count()), (2, 4), "{statuses:?}");
+    let refused = reseller.post("/tenant/tenants", &body("one-more".into())).await.expect(403);
+    assert!(
+        refused.message().contains("quota 'subTenants' of the tenant is used up: 2 of 2"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(limit(&reseller, "subTenants").await, json!({"value": 2, "from": "tenant", "usage": 2}));
+    create_tenant(&server, "another").await;
 }
 
 #[tokio::test]

@@ -97,6 +97,42 @@ async fn messages_of_a_web_socket_over_the_rate_wait() {
 }
 
 #[tokio::test]
+async fn every_message_of_a_request_counts() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    let session = boss.session().await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 3})).await;
+    let many = vec![crate::harness::subscribe(&session.client, "/alarms/*"); 60];
+
+    let first = boss.bayeux(REALTIME, &json!(many)).await;
+    let second = boss.bayeux(REALTIME, &json!(many[..2])).await;
+
+    assert_eq!((first.status, second.status), (200, 429), "sixty seconds are used up: {}", second.text);
+    assert!(second.header("Retry-After").unwrap().parse::<u64>().unwrap() > 30, "{}", second.text);
+    let mut polled = many.clone();
+    polled[0] =
+        json!({"channel": "/meta/connect", "clientId": session.client, "connectionType": "long-polling"});
+    boss.bayeux(REALTIME, &json!(polled)).await.expect(429);
+}
+
+#[tokio::test]
+async fn every_message_of_a_frame_counts() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    let (mut socket, client) = Socket::session(&boss).await;
+    set(&server, "t7", json!({"requestsPerSecond": 2, "requestBurst": 1})).await;
+    let begun = Instant::now();
+
+    let many = vec![crate::harness::subscribe(&client, "/alarms/*"); 5];
+    socket.send(json!(many).to_string()).await;
+    let replies = socket.messages(5).await;
+
+    assert!(replies.iter().all(|reply| reply["successful"] == true), "{replies:?}");
+
+    assert!(begun.elapsed() > Duration::from_millis(1500), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
 async fn handshakes_over_the_rate_are_429() {
     let server = TestServer::start().await;
     let boss = known_tenant(&server).await;

@@ -1,0 +1,2 @@
+-- Returns how many tenants a tenant created.
+SELECT count(*) FROM tenants WHERE parent = $1
