@@ -43,7 +43,7 @@ pub enum TenantLimit {
 
 impl TenantLimit {
     /// All limits, in the order in which they are shown.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::RequestsPerSecond,
         Self::RequestBurst,
         Self::HeldPolls,

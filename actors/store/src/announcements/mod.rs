@@ -145,7 +145,7 @@ impl ChangeOfRights {
 
 impl Announcements {
     fn new(signatures: Arc<Signatures>) -> Self {
-        Self { changes: Mutex::default(), published: Mutex::default(), signatures }
+        Self { changes: Mutex::default(), published: Mutex::default(), signatures, logged: Mutex::default() }
     }
 
     /// Returns the signatures, for notifications that statements of the transaction send.
