@@ -12,7 +12,7 @@ async fn send(admin: &Caller, file: String) -> [u64; 4] {
 #[tokio::test]
 async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
     let directory = scratch();
-    let mut command = Program::command(directory.path(), &[]);
+    let mut command = Program::command(directory.path(), &["--bulk-registration-lines=400000"]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
     let program = Program::serve_with(command);
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));

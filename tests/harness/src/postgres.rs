@@ -5,14 +5,16 @@ use std::os::unix::{fs::PermissionsExt, process::CommandExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, LazyLock, OnceLock, mpsc};
 use std::thread;
 
 use platform::auth::password::SecretKey;
 use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 use platform_model::limits::Limits;
+use parking_lot::Mutex;
 use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
+use tokio::runtime::Handle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
@@ -39,6 +41,7 @@ struct Cluster {
     directory: PathBuf,
     url: String,
     unneeded: mpsc::Sender<String>,
+    idle: Idle,
     _sweeper: Child,
 }
 
@@ -58,7 +61,7 @@ fn cluster() -> &'static Cluster {
         let keep = move || keep(&data_dir, &started, &names);
         thread::Builder::new().name("postgres".into()).spawn(keep).unwrap();
         let url = ready.recv().expect("the thread of PostgreSQL prints its error");
-        Cluster { directory, url, unneeded, _sweeper: sweeper }
+        Cluster { directory, url, unneeded, idle: Idle::default(), _sweeper: sweeper }
     })
 }
 
@@ -97,16 +100,27 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     );
     runtime.block_on(async { run(&url_of(&url, TEMPLATE), &quick).await.unwrap() });
     started.send(url.clone()).unwrap();
+    let client = runtime.block_on(connect(&url)).unwrap();
     for name in unneeded {
         // A database that is not dropped only occupies space until the tests end.
         let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-        runtime.block_on(async { run(&url, &statement).await.ok() });
+        runtime.block_on(async { client.batch_execute(&statement).await.ok() });
     }
 }
 
 fn url_of(url: &str, database: &str) -> String {
     url.replace("dbname=platform", &format!("dbname={database}"))
 }
+
+/// The runtime of the tests' own connections, on a thread of its own: the runtime of a test ends with the test, and
+/// other tests use its connections afterwards.
+static CONNECTIONS: LazyLock<Handle> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let handle = runtime.handle().clone();
+    let run = move || runtime.block_on(std::future::pending::<()>());
+    thread::Builder::new().name("connections".into()).spawn(run).unwrap();
+    handle
+});
 
 /// Runs a statement on a separate connection, and waits for the end of that connection.
 async fn run(url: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
@@ -120,9 +134,31 @@ async fn run(url: &str, statement: &str) -> Result<(), tokio_postgres::Error> {
 }
 
 async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
+    let url = url.to_owned();
+    let connecting = async move {
+        let (client, connection) = tokio_postgres::connect(&url, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    };
+    CONNECTIONS.spawn(connecting).await.expect("connecting does not panic")
+}
+
+/// Connections that are not in use. A new one costs PostgreSQL a process that begins without any cache.
+#[derive(Debug, Default)]
+struct Idle(Mutex<Vec<Client>>);
+
+impl Idle {
+    /// Runs statements on a connection to `url` that nothing else uses meanwhile.
+    async fn with<T>(&self, url: &str, work: impl AsyncFnOnce(&Client) -> T) -> T {
+        let idle = self.0.lock().pop().filter(|client| !client.is_closed());
+        let client = match idle {
+            Some(client) => client,
+            None => connect(url).await.unwrap(),
+        };
+        let outcome = work(&client).await;
+        self.0.lock().push(client);
+        outcome
+    }
 }
 
 /// The database of one test; dropped with its last owner.
@@ -132,6 +168,7 @@ pub struct TestDatabase {
     name: Option<String>,
     url: String,
     data_dir: PathBuf,
+    idle: Idle,
 }
 
 impl TestDatabase {
@@ -154,14 +191,15 @@ impl TestDatabase {
         let url = format!("{} options='-c wal_compression=off'", cluster.url);
         // PostgreSQL rejects this while a session is connected to the template, such as the last connection of the
         // first start.
-        eventually("a copy of the template", async || run(&url, &statement).await.ok()).await;
+        let copy = async |client: &Client| client.batch_execute(&statement).await.ok();
+        eventually("a copy of the template", async || cluster.idle.with(&url, copy).await).await;
         let data_dir = cluster.directory.clone();
-        Arc::new(Self { url: url_of(&cluster.url, &name), name: Some(name), data_dir })
+        Arc::new(Self { url: url_of(&cluster.url, &name), name: Some(name), data_dir, idle: Idle::default() })
     }
 
     /// Returns an empty database on another PostgreSQL, which the test stops and starts.
     pub fn at(url: &str, data_dir: &Path) -> Arc<Self> {
-        Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned() })
+        Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned(), idle: Idle::default() })
     }
 
     /// Returns the connection URL.
@@ -176,12 +214,12 @@ impl TestDatabase {
 
     /// Returns the rows of a query.
     pub async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
-        connect(&self.url).await.unwrap().query(statement, parameters).await.unwrap()
+        self.idle.with(&self.url, async |client| client.query(statement, parameters).await.unwrap()).await
     }
 
     /// Returns the number of rows a statement changed.
     pub async fn execute(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> u64 {
-        connect(&self.url).await.unwrap().execute(statement, parameters).await.unwrap()
+        self.idle.with(&self.url, async |client| client.execute(statement, parameters).await.unwrap()).await
     }
 
     /// Runs the statements of a file, such as a migration.
@@ -208,9 +246,10 @@ impl TestDatabase {
             UPDATE tenants SET last_group = (SELECT max(g.id) FROM groups g WHERE g.tenant = tenants.id)
                 WHERE id IN (SELECT id FROM added);
             INSERT INTO group_members SELECT added.id, group_id, user_name
-                FROM group_members, added WHERE tenant = 'main' AND user_name = 'admin'"
+                FROM group_members, added WHERE tenant = 'main' AND user_name = 'admin';
+            DROP TABLE added"
         );
-        self.run_script(&statements).await;
+        self.idle.with(&self.url, async |client| client.batch_execute(&statements).await.unwrap()).await;
     }
 
     /// Adds a user of tenant `main` with these roles and the password of its `admin`.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, RecyclingMethod};
+use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, QueueMode, RecyclingMethod};
 use deadpool_postgres::{Pool, Runtime, Timeouts};
 use platform_model::error::{Error, Result};
 use tokio::task::JoinHandle;
@@ -21,6 +21,8 @@ pub(crate) fn pool(connector: &Connector, size: usize) -> Result<Pool> {
     connector.shared.pooled.fetch_add(size, Ordering::Relaxed);
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let mut pool = PoolConfig::new(size);
+    // The connection that was used last has the tables and statements of the next request in its caches.
+    pool.queue_mode = QueueMode::Lifo;
     pool.timeouts = Timeouts {
         wait: Some(CONNECTION_WAIT),
         create: Some(CONNECT),
