@@ -42,6 +42,7 @@ pub struct Job {
 enum First {
     AtOnce,
     AfterPause,
+    After(Duration),
 }
 
 /// One run of a job. A closure that implements it keeps the state between runs.
@@ -86,6 +87,12 @@ impl Job {
     /// Delays the first run by one pause.
     pub fn first_after_pause(self) -> Self {
         Self { first: First::AfterPause, ..self }
+    }
+
+    /// Delays the first run by `delay`, or by one period if that is shorter.
+    pub fn first_after(self, delay: Duration) -> Self {
+        let delay = self.period.map_or(delay, |period| period.min(delay));
+        Self { first: First::After(delay), ..self }
     }
 
     /// Says that only the server that holds a lease does the work.

@@ -58,8 +58,10 @@ impl Supervisor {
     }
 
     async fn keep_running(self, mut job: Job, place: usize) {
-        if job.first == First::AfterPause {
-            job.rest((job.pause)()).await;
+        match job.first {
+            First::AtOnce => {}
+            First::AfterPause => job.rest((job.pause)()).await,
+            First::After(delay) => job.rest(delay).await,
         }
         loop {
             let ended = self.run_once(&mut job, place).await;

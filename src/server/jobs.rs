@@ -29,6 +29,8 @@ use crate::tls::Tls;
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
+/// The time after a start for which jobs that only tidy up or measure wait, because all clients reconnect then.
+const AFTER_START: Duration = Duration::from_secs(5);
 
 /// The parts of the server that the jobs use.
 pub(super) struct Jobs<'a> {
@@ -116,25 +118,28 @@ impl Jobs<'_> {
     fn incomplete_files(&self) -> Job {
         let database = self.database();
         Job::every(HOUR, "incomplete-files", async move || binaries::sweep(&database).await)
+            .first_after(AFTER_START)
     }
 
     /// Deletes credentials that their device did not collect in time.
     fn device_credentials(&self) -> Job {
         let (database, kept) = (self.database(), self.platform().limits().device_credentials);
         let run = async move || credentials::sweep(&database).await;
-        Job::every(kept.min(MINUTE), "device-credentials", run)
+        Job::every(kept.min(MINUTE), "device-credentials", run).first_after(AFTER_START)
     }
 
     /// Deletes expired tokens.
     fn access_tokens(&self) -> Job {
         let database = self.database();
-        Job::every(10 * MINUTE, "access-tokens", async move || access_tokens::sweep(&database).await)
+        let run = async move || access_tokens::sweep(&database).await;
+        Job::every(10 * MINUTE, "access-tokens", run).first_after(AFTER_START)
     }
 
-    /// Creates the partitions of the next months.
+    /// Creates the partitions of the next months. The start has created those that are needed now.
     fn measurement_partitions(&self) -> Job {
         let database = self.database();
-        Job::every(HOUR, "measurement-partitions", async move || make_partitions(&database).await)
+        let run = async move || make_partitions(&database).await;
+        Job::every(HOUR, "measurement-partitions", run).first_after(AFTER_START)
     }
 
     /// Continues bulk updates of alarms whose server has died. The lease outlives two failed renewals.
@@ -203,7 +208,7 @@ impl Jobs<'_> {
     fn abandoned_uploads(&self) -> Job {
         let (platform, links) = (self.platform(), self.links());
         let run = async move || abandoned_uploads::remove(&platform, &links).await;
-        Job::every(HOUR, "abandoned-uploads", run)
+        Job::every(HOUR, "abandoned-uploads", run).first_after(AFTER_START)
     }
 
     /// Deletes data that is too old, of each tenant once a day.
@@ -218,7 +223,8 @@ impl Jobs<'_> {
     fn usage(&self) -> Job {
         let platform = self.platform();
         let period = platform.limits().usage_pause.min(30 * SECOND);
-        Job::every(period, "usage", async move || usage::measure(&platform).await).by_lease()
+        let run = async move || usage::measure(&platform).await;
+        Job::every(period, "usage", run).by_lease().first_after(AFTER_START)
     }
 
     /// Writes what is counted. Counts belong to the day in which they are collected, so no pause ends after midnight.

@@ -143,7 +143,10 @@ async fn quote_that_nobody_closes_ends_the_file_there() {
     assert_eq!(counts(&result), [2, 1, 1, 1]);
     let reason = &failures(&result)[0].1;
     assert!(reason.contains("line 3") && reason.contains("not closed"), "{reason}");
-    let long = format!("ID;CREDENTIALS;NAME\na5;{SECRET};\na6;{SECRET};\"{}", "a row of the quote;\n".repeat(1 << 17));
+    let long = format!(
+        "ID;CREDENTIALS;NAME\na5;{SECRET};\na6;{SECRET};\"{}",
+        "a row of the quote;\n".repeat(1 << 17)
+    );
     let result = register(&admin, long).await;
     assert_eq!((counts(&result), failures(&result).len()), ([2, 1, 1, 1], 1));
 }

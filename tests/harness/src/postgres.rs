@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock, mpsc};
 use std::thread;
 
+use parking_lot::Mutex;
 use platform::auth::password::SecretKey;
 use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 use platform_model::limits::Limits;
-use parking_lot::Mutex;
 use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
 use tokio::runtime::Handle;
@@ -199,7 +199,12 @@ impl TestDatabase {
 
     /// Returns an empty database on another PostgreSQL, which the test stops and starts.
     pub fn at(url: &str, data_dir: &Path) -> Arc<Self> {
-        Arc::new(Self { name: None, url: url.to_owned(), data_dir: data_dir.to_owned(), idle: Idle::default() })
+        Arc::new(Self {
+            name: None,
+            url: url.to_owned(),
+            data_dir: data_dir.to_owned(),
+            idle: Idle::default(),
+        })
     }
 
     /// Returns the connection URL.

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, QueueMode, RecyclingMethod};
+use deadpool_postgres::{
+    Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, QueueMode, RecyclingMethod,
+};
 use deadpool_postgres::{Pool, Runtime, Timeouts};
 use platform_model::error::{Error, Result};
 use tokio::task::JoinHandle;
