@@ -271,7 +271,7 @@ async fn socket_stays_open_when_the_rights_of_its_user_change_and_has_them_at_on
 #[tokio::test]
 async fn session_of_a_user_that_was_deleted_and_created_again_stays() {
     let (server, admin, device) = TestServer::start().await.with_device("pump").await;
-    for n in 0..25 {
+    for n in 0..10 {
         let joe = json!({"userName": "joe", "password": "secret-1", "enabled": true});
         admin.create(USERS, &joe).await;
         give(&admin, &format!("{USERS}/joe"), "ROLE_ALARM_READ").await;
@@ -286,6 +286,7 @@ async fn session_of_a_user_that_was_deleted_and_created_again_stays() {
         assert_eq!(told["data"]["data"]["type"], format!("type {n}"), "round {n}: {told}");
 
         assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 204);
-        assert_eq!(joe.get("/alarm/alarms").await.status, 401, "round {n}");
     }
+    // Only once, because each further wrong password is delayed longer.
+    assert_eq!(server.caller("joe", "secret-1").get("/alarm/alarms").await.status, 401);
 }
