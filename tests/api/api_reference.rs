@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{Program, other_programs_are_required, scratch};
+use crate::harness::{Program, other_programs_are_required, scratch_with_data};
 
 /// The file with exceptions from the default checks.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");
@@ -49,7 +49,7 @@ fn requests_made_from_the_reference_get_what_it_says() {
             return;
         }
     };
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &[]);
     command.env("PLATFORM_ADMIN_PASSWORD", PASSWORD);
     let server = Program::serve_with(command);

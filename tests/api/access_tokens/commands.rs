@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::{OBJECTS, TOKENS};
-use crate::harness::{Caller, Program, eventually, run, scratch};
+use crate::harness::{Caller, Program, eventually, run, scratch_with_data};
 
 /// Runs a command that must succeed and returns the words it printed.
 pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
@@ -30,7 +30,7 @@ async fn ask(program: &Program, printed: &str) -> crate::harness::Response {
 
 #[tokio::test]
 async fn client_is_created_listed_and_deleted_beside_a_running_server() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let create = [
         "admin",
@@ -72,7 +72,7 @@ async fn client_is_created_listed_and_deleted_beside_a_running_server() {
 
 #[tokio::test]
 async fn what_is_not_there_is_named() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let _program = Program::serve(directory.path());
     for (arguments, named) in [
         (&["admin", "token", "client", "create", "main", "--user", "nobody"][..], "nobody"),

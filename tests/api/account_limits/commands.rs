@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ACCOUNT, OTHER};
 use crate::access_tokens::commands::{fail, succeed};
-use crate::harness::{Caller, Program, TestDatabase, run, scratch};
+use crate::harness::{Caller, Program, TestDatabase, run, scratch_with_data};
 
 async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Response {
     let request = Caller::new(program.base(), None).request("GET", &format!("/v2/{account}/limits"));
@@ -13,7 +13,7 @@ async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::R
 
 #[tokio::test]
 async fn token_is_shown_once_and_deleted_with_all_of_its_account() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let hyphenated = "01234567-89AB-cdef-0123-456789abcdef";
 
@@ -32,7 +32,7 @@ async fn token_is_shown_once_and_deleted_with_all_of_its_account() {
 
 #[tokio::test]
 async fn limits_that_are_set_differ_and_the_others_stay() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     let other = succeed(directory.path(), &["admin", "limits", "token", "create", OTHER]);
@@ -65,7 +65,7 @@ async fn limits_that_are_set_differ_and_the_others_stay() {
 
 #[tokio::test]
 async fn rates_are_configured_from_a_file_or_a_pipe() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     let rates = json!([{"uri": "*", "regex": ".*", "limit": [
@@ -108,7 +108,7 @@ async fn rates_are_configured_from_a_file_or_a_pipe() {
 
 #[tokio::test]
 async fn what_is_not_allowed_is_named_and_nothing_is_set() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let _program = Program::serve(directory.path());
     let rates = directory.path().join("rates.json");
     std::fs::write(&rates, r#"[{"uri":"*","regex":".*","limit":[{"value":1,"verb":"FETCH","unit":"DAY"}]}]"#)
@@ -127,7 +127,7 @@ async fn what_is_not_allowed_is_named_and_nothing_is_set() {
 
 #[tokio::test]
 async fn token_does_not_stand_in_the_database() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     assert_eq!(ask(&program, ACCOUNT, &token).await.status, 200);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form, register, upload};
-use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch};
+use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch_with_data};
 
 /// Enough rows to interrupt the registration in the middle, and few enough for a busy machine.
 const ROWS: usize = 5000;
@@ -70,7 +70,7 @@ async fn assert_completed(admin: &Caller, file: &str) {
 
 #[tokio::test]
 async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_again() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let serve = || {
         let mut command = Program::command(directory.path(), &[]);
         command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");

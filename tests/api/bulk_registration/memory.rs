@@ -1,7 +1,7 @@
 //! Memory use does not grow with the size of a file or of its result.
 
 use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
-use crate::harness::{Caller, Program, scratch};
+use crate::harness::{Caller, Program, scratch_with_data};
 
 async fn send(admin: &Caller, file: String) -> [u64; 4] {
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));
@@ -11,7 +11,7 @@ async fn send(admin: &Caller, file: String) -> [u64; 4] {
 
 #[tokio::test]
 async fn file_of_300_000_rows_and_its_result_cost_a_fraction_of_their_length() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &["--bulk-registration-lines=400000"]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
     let program = Program::serve_with(command);

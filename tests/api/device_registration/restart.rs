@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{CREDENTIALS, REQUESTS, accept, device, gets_in, password, poll, register, request_of};
-use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
+use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch_with_data};
 
 #[tokio::test]
 async fn same_credentials_are_returned_after_a_restart() {
@@ -35,7 +35,7 @@ fn serve(directory: &std::path::Path) -> Program {
 
 #[tokio::test]
 async fn credentials_returned_before_kill_9_are_the_same_after_the_restart() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), Some(("admin", "admin-secret")));
     for n in 0..20 {

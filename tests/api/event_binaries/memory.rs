@@ -1,7 +1,7 @@
 //! Memory use does not grow with the size of a file.
 
 use super::{bytes, chunk, download, path_of, send};
-use crate::harness::{Caller, Program, scratch};
+use crate::harness::{Caller, Program, scratch_with_data};
 
 /// Bytes of the file.
 const LENGTH: usize = 50 << 20;
@@ -10,7 +10,7 @@ const CHUNK: usize = 5 << 20;
 
 #[tokio::test]
 async fn file_of_50_megabytes_costs_a_fraction_of_its_length_whole_and_in_chunks() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &[]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
     let program = Program::serve_with(command);

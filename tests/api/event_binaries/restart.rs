@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use super::{Scene, bytes, chunk, download, path_of};
-use crate::harness::{Caller, Program, TestServer, scratch};
+use crate::harness::{Caller, Program, TestServer, scratch_with_data};
 
 #[tokio::test]
 async fn upload_continues_after_a_restart() {
@@ -22,7 +22,7 @@ async fn upload_continues_after_a_restart() {
 
 #[tokio::test]
 async fn acknowledged_chunks_survive_the_kill_of_server_and_database() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let serve = || {
         let mut command = Program::command(directory.path(), &[]);
         command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");

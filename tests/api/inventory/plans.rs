@@ -256,6 +256,8 @@ async fn explain_everything(database: &TestDatabase) {
     ] {
         database.execute(&format!("ALTER DATABASE {name} SET {setting}"), &[]).await;
     }
+    // The settings apply to new connections only.
+    database.disconnect();
 }
 
 /// Returns the log of PostgreSQL from this byte on. Other tests use the same log, but only this one logs plans.

@@ -43,7 +43,7 @@ async fn server_waits_for_another_one_that_makes_partitions() {
         eventually("the other server", async || database.query(locked, &[]).await.pop()).await;
         platform_store::measurements::partitions::make_partitions(&store).await
     };
-    let (_, made) = tokio::join!(database.query(other, &[]), made);
+    let (_, made) = tokio::join!(database.run_script(other), made);
 
     made.expect("it waits");
 }

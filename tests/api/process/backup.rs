@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::harness::{Caller, Program, TestDatabase, eventually, run, scratch};
+use crate::harness::{Caller, Program, TestDatabase, eventually, run, scratch, scratch_with_data};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
@@ -64,7 +64,7 @@ async fn count_of(caller: &Caller, name: &str) -> usize {
 
 #[tokio::test]
 async fn private_database_is_backed_up_beside_its_server_and_restored_elsewhere() {
-    let (directory, elsewhere) = (scratch(), scratch());
+    let (directory, elsewhere) = (scratch_with_data(), scratch());
     let program = Program::serve(directory.path());
     let mia = [
         "admin",
@@ -134,12 +134,14 @@ async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_
     let file = directory.path().join("b.zip");
     let broken = with_entry(&file, "database.dump", |_| b"nonsense".to_vec());
     eventually("the end of the server's connections", async || {
+        database.disconnect();
         let (_, said) = outcome(restore(&broken, &["--replace"]));
         said.contains("pg_restore failed").then_some(())
     })
     .await;
     assert_eq!(users().await, ["kept", "later"], "a restore that fails changes nothing");
     eventually("the end of the test's connections", async || {
+        database.disconnect();
         (outcome(restore("b.zip", &["--replace"])).0 == Some(0)).then_some(())
     })
     .await;
@@ -149,6 +151,7 @@ async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_
     refuse(backup("empty.zip"), "nothing to back up");
     assert!(!directory.path().join("empty.zip").exists());
     eventually("the restore into the empty database", async || {
+        database.disconnect();
         (outcome(restore("b.zip", &[])).0 == Some(0)).then_some(())
     })
     .await;
@@ -236,6 +239,7 @@ async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = apart(database, directory, &["restore", "b.zip", "--replace"]);
     command.env("PLATFORM_POSTGRES_BIN_DIR", &programs);
+    database.disconnect();
     let mut restore = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let sleeper = eventually("pg_restore", async || {
         let text = fs::read_to_string(&marker).ok()?;

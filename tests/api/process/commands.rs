@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use rustix::process::Signal;
 
-use crate::harness::{Caller, Program, run, scratch};
+use crate::harness::{Caller, Program, run, scratch_with_data};
 
 /// Runs a command that must succeed and returns what it printed.
 fn succeed(directory: &std::path::Path, arguments: &[&str], input: &str) -> String {
@@ -21,7 +21,7 @@ async fn status(program: &Program, user: &str, password: &str) -> u16 {
 
 #[tokio::test]
 async fn tenant_is_created_beside_a_running_server() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
 
     let arguments =
@@ -38,7 +38,7 @@ async fn tenant_is_created_beside_a_running_server() {
 
 #[tokio::test]
 async fn user_is_created_with_roles_and_a_generated_password() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
 
     let printed = succeed(
@@ -56,7 +56,7 @@ async fn user_is_created_with_roles_and_a_generated_password() {
 
 #[tokio::test]
 async fn commands_that_change_something_are_audited_as_those_of_the_operator() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let tenant = [
         "admin",
@@ -94,7 +94,7 @@ async fn commands_that_change_something_are_audited_as_those_of_the_operator() {
 
 #[tokio::test]
 async fn new_password_from_a_pipe_counts_at_once_and_ends_sessions() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let arguments = ["admin", "user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
     succeed(directory.path(), &arguments, "first-secret\n");
@@ -124,7 +124,7 @@ fn passwd_beside_a_paused_server(directory: &std::path::Path) -> (Child, BufRead
 
 #[tokio::test]
 async fn change_is_in_force_when_the_command_returns_however_slow_the_server_is() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
     let arguments = ["admin", "user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
     succeed(directory.path(), &arguments, "first-secret\n");
@@ -142,7 +142,7 @@ async fn change_is_in_force_when_the_command_returns_however_slow_the_server_is(
 
 #[tokio::test]
 async fn command_names_a_server_that_has_not_applied_its_change() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve_with(Program::command(directory.path(), &["--server-name", "sleeper"]));
     succeed(directory.path(), &["admin", "user", "create", "main", "mia"], "first-secret\n");
 
@@ -158,7 +158,7 @@ async fn command_names_a_server_that_has_not_applied_its_change() {
 
 #[tokio::test]
 async fn commands_work_without_a_server() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     drop(Program::serve(directory.path()));
 
     succeed(directory.path(), &["admin", "user", "create", "main", "mia", "--password", "first-secret"], "");
@@ -169,7 +169,7 @@ async fn commands_work_without_a_server() {
 
 #[tokio::test]
 async fn wrong_commands_are_refused_and_change_nothing() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
 
     for arguments in [

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Caller, Program, alarm_of, eventually, scratch, within};
+use crate::harness::{Caller, Program, alarm_of, eventually, scratch_with_data, within};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const CLIENTS: usize = 8;
@@ -66,7 +66,7 @@ async fn all_alarms(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_restart() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let device = admin.create_device("pump").await;
@@ -107,7 +107,7 @@ async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_rest
 
 #[tokio::test]
 async fn kill_9_leaves_no_database_behind_that_hinders_the_next_start() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     for _ in 0..3 {
         let mut program = serve(directory.path());
         program.signal(Signal::KILL);
@@ -124,7 +124,7 @@ async fn kill_9_leaves_no_database_behind_that_hinders_the_next_start() {
 
 #[tokio::test]
 async fn database_that_is_killed_comes_back_by_itself() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let device = admin.create_device("pump").await;

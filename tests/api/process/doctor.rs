@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::harness::{Cluster, Program, free_port, run, scratch};
+use crate::harness::{Cluster, Program, free_port, run, scratch, scratch_with_data};
 
 /// Runs a command with the data and the address of a server. Returns its findings and its output.
 fn findings(
@@ -27,7 +27,7 @@ fn state<'f>(findings: &'f [Value], subject: &str) -> &'f str {
 
 #[tokio::test]
 async fn healthy_server_has_no_fault() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let program = Program::serve(directory.path());
 
     let (found, output) = findings(&program, directory.path(), "doctor", &[]);
@@ -56,7 +56,7 @@ async fn healthy_server_has_no_fault() {
 
 #[tokio::test]
 async fn stopped_server_is_not_a_fault_and_is_not_started() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = Program::serve(directory.path());
     program.signal(rustix::process::Signal::TERM);
     program.ended_within(std::time::Duration::from_secs(25)).await;
@@ -71,7 +71,7 @@ async fn stopped_server_is_not_a_fault_and_is_not_started() {
 #[tokio::test]
 async fn database_that_loses_writes_and_a_foreign_key_are_faults() {
     let cluster = Cluster::start("fsync = off\n", "host all all 127.0.0.1/32 trust\n");
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &[]);
     command.env("PLATFORM_DATABASE_URL", cluster.url());
     let program = Program::serve_with(command);
@@ -91,7 +91,7 @@ async fn database_that_loses_writes_and_a_foreign_key_are_faults() {
 
 #[tokio::test]
 async fn database_that_cannot_be_reached_is_a_fault_with_its_cause() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let url = format!("postgres://platform@127.0.0.1:{}/platform", free_port());
     let arguments = ["doctor", "--listen", "127.0.0.1:0", "--database-url", &url];
 
@@ -105,7 +105,7 @@ async fn database_that_cannot_be_reached_is_a_fault_with_its_cause() {
 
 #[tokio::test]
 async fn settings_of_a_file_are_checked_and_used() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let file = directory.path().join("platform.toml");
     let port = free_port();
     std::fs::write(&file, format!("listen = \"127.0.0.1:{port}\"\nbody-bytes = \"1MiB\"\n")).unwrap();

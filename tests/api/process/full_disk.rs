@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Caller, OBJECTS, Program, eventually, scratch};
+use crate::harness::{Caller, OBJECTS, Program, eventually, scratch_with_data};
 
 /// Starts a server that must leave this many bytes free on the disk of a data directory.
 fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {
@@ -13,7 +13,7 @@ fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {
 
 #[tokio::test]
 async fn program_refuses_writes_on_a_full_disk_and_says_so_and_takes_them_again_with_room() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let reserve = directory.path().join("data/reserve");
     let of = |program: &Program| Caller::new(program.base(), Some(("admin", "admin-secret")));
     let link = {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{Caller, Program, Socket, alarm_of, scratch};
+use crate::harness::{Caller, Program, Socket, alarm_of, scratch_with_data};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// The number of sockets whose client does not read.
@@ -19,7 +19,7 @@ fn resident(program: &Program) -> Option<u64> {
 
 #[tokio::test]
 async fn clients_that_do_not_read_cost_no_memory_of_their_own() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &["--session-queue-bytes", "1000000"]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
     let program = Program::serve_with(command);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::harness::modules::{counting, deploy, events, events_come, marking, measure};
-use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch};
+use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch, scratch_with_data};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 
@@ -31,7 +31,7 @@ async fn kill_restart_and_send(serve: impl Fn() -> Program) {
 
 #[tokio::test]
 async fn modules_miss_nothing_of_a_server_that_is_ready_again_after_kill_9() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     kill_restart_and_send(|| {
         let mut command = Program::command(directory.path(), &["--module-lease-seconds", "600"]);
         command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");

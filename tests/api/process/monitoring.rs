@@ -8,7 +8,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::{Caller, Program, alarm_of, free_port, other_programs_are_required, run, scratch};
+use crate::harness::{
+    Caller, Program, alarm_of, free_port, other_programs_are_required, run, scratch_with_data,
+};
 
 fn in_project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -32,7 +34,7 @@ fn approves(arguments: &[&str], input: &str) -> bool {
 
 /// The metrics of a server that has done some work.
 async fn metrics() -> String {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &[]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
     let program = Program::serve_with(command);
@@ -72,7 +74,7 @@ async fn metrics_are_described_and_few() {
 
 #[tokio::test]
 async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
-    let (directory, port) = (scratch(), free_port());
+    let (directory, port) = (scratch_with_data(), free_port());
     let address = format!("127.0.0.1:{port}");
     let mut command = Program::command(directory.path(), &["--admin-listen", &address]);
     command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");
@@ -115,7 +117,7 @@ async fn address_of_operators_has_health_and_metrics_and_nothing_else() {
 
 #[tokio::test]
 async fn life_of_a_server_with_a_certificate_is_checked_over_tls() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let certified = rcgen::generate_simple_self_signed(["things.example.com".to_owned()]).unwrap();
     let files = ["cert.pem", "key.pem"].map(|name| directory.path().join(name));
     std::fs::write(&files[0], certified.cert.pem()).unwrap();

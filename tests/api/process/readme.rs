@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::harness::{Program, eventually_within, free_port, scratch};
+use crate::harness::{Program, eventually_within, free_port, scratch_with_data};
 
 /// The timeout of the blocks of one document, long enough for a busy machine.
 const DOCUMENT: Duration = Duration::from_secs(300);
@@ -218,7 +218,7 @@ async fn blocks_print_what_is_shown(path: &str) {
         first.commands.contains("BASE=http://127.0.0.1:8080"),
         "{path}: the first block says where the server is"
     );
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut command = Program::command(directory.path(), &[]);
     // The default data directory of `platform`.
     command.env("PLATFORM_DATA_DIR", directory.path().join("platform-data"));

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::{Caller, PrivatePostgres, Program, TestDatabase, run, scratch, within};
+use crate::harness::{
+    Caller, PrivatePostgres, Program, TestDatabase, run, scratch, scratch_with_data, within,
+};
 
 /// The users and passwords that were printed.
 fn credentials(program: &Program) -> Vec<(String, String)> {
@@ -184,7 +186,7 @@ async fn unknown_and_malformed_settings_are_refused_with_their_names() {
 
 #[tokio::test]
 async fn second_server_on_the_same_data_is_refused() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let _running = Program::serve(directory.path());
 
     let output = run(Program::command(directory.path(), &[]), "");

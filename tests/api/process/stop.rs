@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::harness::{Caller, Program, RawConnection, Socket, alarm_of, reply, scratch, within};
+use crate::harness::{Caller, Program, RawConnection, Socket, alarm_of, reply, scratch_with_data, within};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// The longest time from the signal to the end of the process.
@@ -20,7 +20,7 @@ fn serve(directory: &std::path::Path) -> Program {
 
 #[tokio::test]
 async fn sigterm_releases_held_polls_with_retry_advice_and_exits_0() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let mut holding = Vec::new();
@@ -54,7 +54,7 @@ async fn sigterm_releases_held_polls_with_retry_advice_and_exits_0() {
 
 #[tokio::test]
 async fn sigterm_ends_open_websockets_too() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let (mut socket, _) = Socket::listen(&admin, "/alarms/*").await;
@@ -67,7 +67,7 @@ async fn sigterm_ends_open_websockets_too() {
 
 #[tokio::test]
 async fn sigterm_finishes_the_writes_under_way() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let device = admin.create_device("pump").await;
@@ -99,7 +99,7 @@ async fn sigterm_finishes_the_writes_under_way() {
 
 #[tokio::test]
 async fn sigterm_stops_the_private_database_too() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let pid_file = directory.path().join("data/postgres/postmaster.pid");
     assert!(pid_file.exists());
@@ -113,7 +113,7 @@ async fn sigterm_stops_the_private_database_too() {
 
 #[tokio::test]
 async fn ctrl_c_ends_the_server_like_sigterm() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
 
     program.signal(Signal::INT);
@@ -124,7 +124,7 @@ async fn ctrl_c_ends_the_server_like_sigterm() {
 #[tokio::test]
 async fn sigterm_ends_a_busy_server_within_seconds_and_its_clients_come_back() {
     const EACH: usize = 300;
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut program = serve(directory.path());
     let admin = Caller::new(program.base(), ADMIN);
     let mut holding = tokio::task::JoinSet::new();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::harness::{PATIENCE, Program, eventually, scratch};
+use crate::harness::{PATIENCE, Program, eventually, scratch_with_data};
 
 /// The notification socket of systemd.
 struct Systemd(UnixDatagram);
@@ -54,7 +54,7 @@ impl Systemd {
 
 #[tokio::test]
 async fn server_notifies_systemd_of_start_readiness_life_and_stop() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let systemd = Systemd::listen(directory.path());
     let mut program = systemd.start(directory.path(), Duration::from_secs(4));
 
@@ -121,7 +121,7 @@ impl Drop for Hanging {
 
 #[tokio::test]
 async fn server_with_a_hanging_thread_sends_no_watchdog_notification() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let systemd = Systemd::listen(directory.path());
     let program = systemd.start(directory.path(), Duration::from_secs(4));
     // The thread that accepts connections; the thread of actors, which starts first; and a thread that serves

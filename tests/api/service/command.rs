@@ -7,7 +7,7 @@ use platform_store::{Connections, Database};
 use serde_json::json;
 
 use super::{Behind, create_microservice, route};
-use crate::harness::{ADMIN_PASSWORD, Program, TestDatabase, TestServer, run, scratch};
+use crate::harness::{ADMIN_PASSWORD, Program, TestDatabase, TestServer, run, scratch_with_data};
 
 async fn listed(database: &TestDatabase) -> String {
     let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
@@ -90,7 +90,7 @@ async fn address_is_shown_to_nobody() {
 
 #[test]
 fn command_works_beside_a_running_server() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let mut serve = Program::command(directory.path(), &[]);
     serve.env("PLATFORM_ADMIN_PASSWORD", ADMIN_PASSWORD);
     let server = Program::serve_with(serve);

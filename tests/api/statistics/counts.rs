@@ -9,7 +9,9 @@ use super::{DAYS, SUMMARY, counted, eager};
 use crate::harness::csv::send;
 use crate::harness::operations::{create_agent, path_of};
 use crate::harness::tenants::create_tenant;
-use crate::harness::{Program, Socket, TestDatabase, TestServer, eventually, measurement_of, scratch};
+use crate::harness::{
+    Program, Socket, TestDatabase, TestServer, eventually, measurement_of, scratch_with_data,
+};
 
 #[tokio::test]
 async fn stored_writes_are_counted_by_noun_and_rest_is_not() {
@@ -170,7 +172,7 @@ async fn counts_wait_while_the_database_is_away_and_an_orderly_stop_loses_none()
 
 #[tokio::test]
 async fn kill_loses_at_most_the_last_seconds() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let serve = || {
         let mut command = Program::command(directory.path(), &["--statistics-pause-ms", "200"]);
         command.env("PLATFORM_ADMIN_PASSWORD", "admin-secret");

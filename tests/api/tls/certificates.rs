@@ -7,7 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls_pki_types::CertificateDer;
 use tempfile::TempDir;
 
-use crate::harness::scratch;
+use crate::harness::scratch_with_data;
 
 /// An authority that clients trust, one below it that signs, and the files of a server.
 pub(super) struct Certificates {
@@ -29,7 +29,7 @@ impl Certificates {
         let root = CertifiedIssuer::self_signed(authority("root"), KeyPair::generate().unwrap()).unwrap();
         let signing = KeyPair::generate().unwrap();
         let signing = CertifiedIssuer::signed_by(authority("signing"), signing, &root).unwrap();
-        Self { root, signing, directory: scratch() }
+        Self { root, signing, directory: scratch_with_data() }
     }
 
     /// The root certificate that clients trust.

@@ -9,7 +9,7 @@ use super::client::{Encrypted, admin, offer};
 use super::server;
 use crate::harness::{
     ADMIN_PASSWORD, Caller, OBJECTS, Program, RawConnection, Socket, alarm_of, connect, notifications, run,
-    scratch,
+    scratch_with_data,
 };
 
 /// Returns scheme and authority of links in responses through a tunnel.
@@ -215,7 +215,7 @@ async fn websocket_over_tls_is_notified_of_an_alarm() {
 async fn command_line_trusts_the_authorities_of_the_machine_and_no_other() {
     let certificates = Certificates::new();
     let server = server(&certificates).await;
-    let directory = scratch();
+    let directory = scratch_with_data();
     let list = |authorities: &std::path::Path| {
         let mut command = Program::command(directory.path(), &["device", "list", "-o", "json"]);
         command.env("SSL_CERT_FILE", authorities).env_remove("SSL_CERT_DIR");

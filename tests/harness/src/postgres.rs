@@ -67,7 +67,7 @@ fn cluster() -> &'static Cluster {
 
 /// Returns the directory where files are created and deleted fastest: in memory if there is enough space. A database
 /// has hundreds of files, and file systems take long to reuse deleted ones.
-fn quickest() -> PathBuf {
+pub(super) fn quickest() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let room = statvfs(memory).map_or(0, |found| found.f_bavail * found.f_frsize);
     if room >= ENOUGH { memory.to_owned() } else { std::env::temp_dir() }
@@ -106,6 +106,11 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
         let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         runtime.block_on(async { client.batch_execute(&statement).await.ok() });
     }
+}
+
+/// Returns a directory that is removed when the test process has ended.
+pub(super) fn directory_of_this_run() -> &'static Path {
+    &cluster().directory
 }
 
 fn url_of(url: &str, database: &str) -> String {
@@ -217,7 +222,14 @@ impl TestDatabase {
         &self.data_dir
     }
 
-    /// Returns the rows of a query.
+    /// Closes the connections of [`query`](Self::query) and [`execute`](Self::execute), which are kept for later
+    /// statements.
+    pub fn disconnect(&self) {
+        self.idle.0.lock().clear();
+    }
+
+    /// Returns the rows of a query. What it leaves in its session, such as a lock, stays after it: see
+    /// [`run_script`](Self::run_script).
     pub async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         self.idle.with(&self.url, async |client| client.query(statement, parameters).await.unwrap()).await
     }
@@ -227,7 +239,7 @@ impl TestDatabase {
         self.idle.with(&self.url, async |client| client.execute(statement, parameters).await.unwrap()).await
     }
 
-    /// Runs the statements of a file, such as a migration.
+    /// Runs statements in a session that ends after them.
     pub async fn run_script(&self, statements: &str) {
         run(&self.url, statements).await.unwrap();
     }

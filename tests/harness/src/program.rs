@@ -6,14 +6,15 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
-use super::postgres::TestDatabase;
+use super::postgres::{TestDatabase, directory_of_this_run, quickest};
+use super::server::ADMIN_PASSWORD;
 
 /// The longest time of a first start, with a database to create, on a slow machine.
 const START: Duration = Duration::from_secs(60);
@@ -23,8 +24,33 @@ const DATABASE_END: Duration = Duration::from_secs(5);
 
 /// Creates a directory that the account of the database can enter even if root created it.
 pub fn scratch() -> TempDir {
-    let directory = tempfile::Builder::new().prefix("platform-program-").tempdir().unwrap();
+    let directory = tempfile::Builder::new().prefix("platform-program-").tempdir_in(quickest()).unwrap();
     std::fs::set_permissions(directory.path(), Permissions::from_mode(0o711)).unwrap();
+    directory
+}
+
+/// Creates a directory as [`scratch`] does, with the data of a server that has started once and was stopped: a private
+/// PostgreSQL whose users `admin` have the password [`ADMIN_PASSWORD`]. A first start takes four times as long.
+pub fn scratch_with_data() -> TempDir {
+    static FIRST_START: LazyLock<PathBuf> = LazyLock::new(|| {
+        let directory = directory_of_this_run().join("first-start");
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::set_permissions(&directory, Permissions::from_mode(0o711)).unwrap();
+        let mut command = Program::command(&directory, &[]);
+        command.env("PLATFORM_ADMIN_PASSWORD", ADMIN_PASSWORD);
+        let mut program = Program::serve_with(command);
+        program.signal(Signal::TERM);
+        let deadline = Instant::now() + START;
+        while program.child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < deadline, "the first start does not stop: {}", program.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+        directory.join("data")
+    });
+    let directory = scratch();
+    let mut copy = Command::new("cp");
+    copy.args(["--archive", "--sparse=always"]).arg(&*FIRST_START).arg(directory.path().join("data"));
+    assert!(copy.status().unwrap().success(), "the data of a first start are not copied");
     directory
 }
 

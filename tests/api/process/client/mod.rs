@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{ADMIN_PASSWORD, Program, TestServer, eventually_within, free_port, run, scratch};
+use crate::harness::{
+    ADMIN_PASSWORD, Program, TestServer, eventually_within, free_port, run, scratch_with_data,
+};
 
 /// The administrator of the tenant that a test server has.
 const USER: &str = "main/admin";
@@ -44,7 +46,7 @@ fn refused(directory: &Path, arguments: &[&str], input: &str) -> (i32, String) {
 /// A server, and a directory with the log-in of its administrator.
 async fn logged_in() -> (TestServer, tempfile::TempDir) {
     let server = TestServer::start().await;
-    let directory = scratch();
+    let directory = scratch_with_data();
     let login = ["login", server.base(), "--user", USER];
     printed(directory.path(), &login, ADMIN_PASSWORD);
     (server, directory)
@@ -53,7 +55,7 @@ async fn logged_in() -> (TestServer, tempfile::TempDir) {
 #[tokio::test]
 async fn log_in_is_checked_and_stored_for_its_user_alone() {
     let server = TestServer::start().await;
-    let directory = scratch();
+    let directory = scratch_with_data();
     let file = directory.path().join("platform/profiles.json");
 
     let login = ["login", server.base(), "--user", USER];
@@ -78,7 +80,7 @@ async fn log_in_is_checked_and_stored_for_its_user_alone() {
 #[tokio::test]
 async fn variables_take_the_place_of_a_profile() {
     let server = TestServer::start().await;
-    let directory = scratch();
+    let directory = scratch_with_data();
 
     let mut command = Program::command(directory.path(), &["api", "GET", "/user/currentUser"]);
     command.env("XDG_CONFIG_HOME", directory.path()).env("PLATFORM_URL", server.base());
@@ -226,7 +228,7 @@ async fn what_happens_is_watched() {
 
 #[tokio::test]
 async fn completions_and_manual_pages_have_every_command() {
-    let directory = scratch();
+    let directory = scratch_with_data();
 
     let script = printed(directory.path(), &["completion", "bash"], "");
     assert!(

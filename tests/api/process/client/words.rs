@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{USER, printed};
-use crate::harness::{ADMIN_PASSWORD, Caller, Program, run, scratch};
+use crate::harness::{ADMIN_PASSWORD, Caller, Program, run, scratch_with_data};
 
 #[tokio::test]
 async fn commands_use_the_vendor_words_of_the_server() {
-    let directory = scratch();
+    let directory = scratch_with_data();
     let here = directory.path();
     let mut command = Program::command(here, &[]);
     command.env("PLATFORM_ADMIN_PASSWORD", ADMIN_PASSWORD);
