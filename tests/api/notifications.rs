@@ -15,7 +15,7 @@ mod lane;
 mod realtime;
 #[path = "realtime/mod.rs"]
 mod realtime_at_two_servers;
-#[path = "realtime/mod.rs"]
+#[path = "realtime/without_lane.rs"]
 mod realtime_without_lane;
 mod several_servers;
 mod tls;

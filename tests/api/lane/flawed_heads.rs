@@ -49,7 +49,7 @@ async fn malformed(side: &Side) -> u64 {
 
 #[tokio::test]
 async fn request_with_a_flawed_head_gets_an_error_like_every_other_and_is_counted() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let before = malformed(side).await;
@@ -74,7 +74,7 @@ async fn request_with_a_flawed_head_gets_an_error_like_every_other_and_is_counte
 
 #[tokio::test]
 async fn failed_handshakes_of_sockets_get_an_error_like_every_other() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let handshake = |version: &str, key: &str| {
         format!(
             "GET {REALTIME} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -104,7 +104,7 @@ async fn failed_handshakes_of_sockets_get_an_error_like_every_other() {
 
 #[tokio::test]
 async fn responses_say_how_long_their_connection_is_kept() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         for (request, kept) in [

@@ -24,7 +24,7 @@ async fn listen(side: &Side, device: &str) -> Session {
 
 #[tokio::test]
 async fn client_that_half_closes_behind_a_request_gets_the_whole_response() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let device = side.admin().create_device("pump").await;
@@ -51,7 +51,7 @@ async fn client_that_half_closes_behind_a_request_gets_the_whole_response() {
 
 #[tokio::test]
 async fn large_body_arrives_whole_from_a_client_that_half_closes_behind_it() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         for size in [40_000, 200_000, 1_000_000] {
@@ -72,7 +72,7 @@ async fn large_body_arrives_whole_from_a_client_that_half_closes_behind_it() {
 
 #[tokio::test]
 async fn body_that_is_cut_short_by_a_half_close_is_refused() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let whole = Sample::to(OBJECTS, r#"{"name":"a"}"#).bytes();
@@ -111,7 +111,7 @@ async fn held_poll_of_a_half_closed_client_ends_at_once_and_later_notifications_
 
 #[tokio::test]
 async fn notification_that_waits_is_not_given_to_a_half_closed_client() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let device = side.admin().create_device("pump").await;

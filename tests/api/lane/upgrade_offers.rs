@@ -18,7 +18,7 @@ const OFFERS: [&[&str]; 5] = [
 
 #[tokio::test]
 async fn request_with_an_offer_is_served_as_without_it_and_keeps_its_connection() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let alarm = json!({"type": "hot", "severity": "MAJOR", "status": "ACTIVE", "text": "hot",
         "time": "2020-01-01T00:00:00Z", "source": {"id": "1"}});
     let requests = [
@@ -56,7 +56,7 @@ fn statuses(answers: &[RawResponse]) -> (u16, Option<usize>) {
 
 #[tokio::test]
 async fn sockets_are_still_opened_by_every_spelling_of_their_path() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let admin = side.admin();

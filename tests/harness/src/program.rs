@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
 use super::postgres::{TestDatabase, directory_of_this_run, quickest};
-use super::server::ADMIN_PASSWORD;
+use super::server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD};
 
 /// The longest time of a first start, with a database to create, on a slow machine.
 const START: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ pub fn scratch() -> TempDir {
 }
 
 /// Creates a directory as [`scratch`] does, with the data of a server that has started once and was stopped: a private
-/// PostgreSQL whose users `admin` have the password [`ADMIN_PASSWORD`]. A first start takes four times as long.
+/// PostgreSQL with the passwords [`ADMIN_PASSWORD`] and [`BOOTSTRAP_PASSWORD`]. A first start takes four times as long.
 pub fn scratch_with_data() -> TempDir {
     static FIRST_START: LazyLock<PathBuf> = LazyLock::new(|| {
         let directory = directory_of_this_run().join("first-start");
@@ -38,6 +38,7 @@ pub fn scratch_with_data() -> TempDir {
         std::fs::set_permissions(&directory, Permissions::from_mode(0o711)).unwrap();
         let mut command = Program::command(&directory, &[]);
         command.env("PLATFORM_ADMIN_PASSWORD", ADMIN_PASSWORD);
+        command.env("PLATFORM_BOOTSTRAP_PASSWORD", BOOTSTRAP_PASSWORD);
         let mut program = Program::serve_with(command);
         program.signal(Signal::TERM);
         let deadline = Instant::now() + START;

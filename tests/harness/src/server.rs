@@ -151,6 +151,12 @@ impl TestServer {
         Self { servers: RoundRobin::over(bases), database, running, second, tenant }
     }
 
+    /// Returns the same server for another test. It ends with the last of these.
+    pub fn share(&self) -> Self {
+        let (database, running) = (self.database.clone(), self.running.clone());
+        Self::of(database, running, self.second.clone(), self.tenant.clone())
+    }
+
     /// Returns scheme and authority, or those of the next server if the test runs at two servers.
     pub fn base(&self) -> &str {
         self.servers.next()
@@ -313,7 +319,7 @@ fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Returns whether the test runs without the fast lane. The tests in tests/api/realtime run a second time in the module
+/// Returns whether the test runs without the fast lane. Some tests in tests/api/realtime run a second time in the module
 /// `realtime_without_lane`, whose name is part of the name of the test's thread.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))

@@ -92,7 +92,7 @@ async fn what_is_wrong_with_messages_is_said_alike() {
 
 #[tokio::test]
 async fn life_of_a_session_has_the_same_responses() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for (channel, more) in [
         ("/meta/subscribe", json!({"subscription": "/alarms/*"})),
@@ -112,7 +112,7 @@ async fn life_of_a_session_has_the_same_responses() {
 
 #[tokio::test]
 async fn life_of_a_session_of_rows_has_the_same_responses() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for rows in [
         "81,<c>,/alarms/*",

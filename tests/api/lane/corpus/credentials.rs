@@ -7,7 +7,7 @@ use crate::lane::sample::Sample;
 
 #[tokio::test]
 async fn who_shows_no_credentials_stays_out_of_every_path() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for path in every_path() {
         for request in [Sample::to(&path, "[]"), Sample::to(&path, "{"), Sample::rows(&path, "80")] {
@@ -20,7 +20,7 @@ async fn who_shows_no_credentials_stays_out_of_every_path() {
 
 #[tokio::test]
 async fn malformed_credentials_are_refused_alike_on_every_path() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for path in every_path() {
         for authorization in ["", "Basic", "Basic !!!", "Bearer x", "Digest x"] {
@@ -32,7 +32,7 @@ async fn malformed_credentials_are_refused_alike_on_every_path() {
 
 #[tokio::test]
 async fn spellings_of_credentials_are_judged_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let admin = token("admin", ADMIN_PASSWORD);
 
     for authorization in [
@@ -64,7 +64,7 @@ async fn spellings_of_credentials_are_judged_alike() {
 
 #[tokio::test]
 async fn wrong_passwords_are_refused_and_counted_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for _ in 0..4 {
         let wrong = format!("Authorization: Basic {}", token("admin", "wrong-secret"));
@@ -93,7 +93,7 @@ async fn authenticated_user_without_rights_gets_the_same_403() {
 
 #[tokio::test]
 async fn user_without_roles_is_refused_by_replies_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     pair.lane.server.user_with("joe", &[]).await;
     let joe = format!("Authorization: Basic {}", token("joe", ADMIN_PASSWORD));
 

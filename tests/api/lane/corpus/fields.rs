@@ -7,7 +7,7 @@ use crate::lane::sample::Sample;
 
 #[tokio::test]
 async fn types_of_bodies_are_distinguished_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for body in ["[]", "80"] {
         for content_type in [
@@ -60,7 +60,7 @@ async fn clients_that_accept_nothing_or_anything_get_the_same_response() {
 
 #[tokio::test]
 async fn connect_without_accept_gets_the_same_response() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for advice in ["{}", r#"{"timeout":0}"#] {
         let answers = pair.agree_on(Sent::Whole(1), |side| {
@@ -75,7 +75,7 @@ async fn connect_without_accept_gets_the_same_response() {
 
 #[tokio::test]
 async fn connections_end_or_continue_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for connection in [
         "close",
@@ -113,7 +113,7 @@ async fn connections_end_or_continue_alike() {
 
 #[tokio::test]
 async fn names_of_headers_are_read_in_any_case() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let request = String::from_utf8(Sample::idle().bytes()).unwrap();
     let (line, rest) = request.split_once("\r\n").unwrap();
 
@@ -131,7 +131,7 @@ async fn names_of_headers_are_read_in_any_case() {
 
 #[tokio::test]
 async fn headers_that_mean_nothing_here_change_nothing() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for field in [
         "Accept-Encoding: gzip, br",
@@ -167,7 +167,7 @@ async fn headers_that_mean_nothing_here_change_nothing() {
 
 #[tokio::test]
 async fn keys_of_applications_mean_the_same() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     insert_application(pair.lane.server.database(), "main", "cockpit", "k-cockpit").await;
 
     for key in ["k-cockpit", "unknown", "", "schl\u{fc}ssel", &"k".repeat(3000)] {
@@ -202,7 +202,7 @@ async fn causes_of_errors_are_the_same_for_developers() {
 
 #[tokio::test]
 async fn request_that_trickles_gets_the_same_response_as_one_that_comes_at_once() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let mut connection = RawConnection::open(side.address).await;

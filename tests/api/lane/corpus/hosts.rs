@@ -87,7 +87,7 @@ async fn hosts_are_read_alike() {
 
 #[tokio::test]
 async fn address_in_the_request_line_counts_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for host in ["Host: x", "Host: ", "Host: other.example.org"] {
         for path in

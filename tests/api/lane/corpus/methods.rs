@@ -21,7 +21,7 @@ const METHODS: [&str; 13] = [
 
 #[tokio::test]
 async fn other_methods_are_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for path in ["/notification/realtime", "/cep/notifications/connect", "/devicecontrol/notifications/"] {
         for method in METHODS {
@@ -34,7 +34,7 @@ async fn other_methods_are_refused_alike() {
 
 #[tokio::test]
 async fn emulated_methods_count_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for method in ["POST", "GET", "get", "PUT", "DELETE", "PATCH", "BREW", "", " GET ", "GET, PUT", "\u{e4}"]
     {

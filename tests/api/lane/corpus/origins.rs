@@ -54,12 +54,12 @@ async fn all_agree(pair: &Pair) {
 
 #[tokio::test]
 async fn pages_of_other_sites_get_the_same_response_by_default() {
-    all_agree(&Pair::start().await).await;
+    all_agree(&Pair::shared().await).await;
 }
 
 #[tokio::test]
 async fn pages_of_other_sites_get_the_same_response_where_a_tenant_names_them() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let option = "/tenant/options/access.control/allow.origin";
     let origins = json!({"value": "https://app.example.org, https://*.example.net"});
     assert_eq!(pair.lane.admin().put(option, &origins).await.status, 200);

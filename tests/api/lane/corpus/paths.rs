@@ -61,7 +61,7 @@ const FORMS: [&str; 16] = [
 
 #[tokio::test]
 async fn spellings_of_paths_are_routed_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for path in SPELLINGS.into_iter().chain(FORMS) {
         pair.agree(Sample::to(path, "[]")).await;
@@ -72,7 +72,7 @@ async fn spellings_of_paths_are_routed_alike() {
 
 #[tokio::test]
 async fn long_addresses_are_served_or_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for bytes in [200, 4000, 5000, 9000, 16_500, 65_000, 66_000, 140_000] {
         pair.agree(Sample::to(&format!("/notification/realtime?{}", "x".repeat(bytes)), "[]")).await;
@@ -81,7 +81,7 @@ async fn long_addresses_are_served_or_refused_alike() {
 
 #[tokio::test]
 async fn spellings_of_request_lines_are_read_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for line in [
         "POST  /notification/realtime HTTP/1.1",
@@ -107,7 +107,7 @@ async fn spellings_of_request_lines_are_read_alike() {
 
 #[tokio::test]
 async fn version_1_0_is_served_and_closed_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let old = Sample::idle().line("POST /notification/realtime HTTP/1.0");
 
     for request in [

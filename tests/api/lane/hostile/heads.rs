@@ -11,7 +11,7 @@ const SIZES: [usize; 18] = [
 
 #[tokio::test]
 async fn large_headers_are_taken_or_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for size in SIZES {
         for request in [
@@ -26,7 +26,7 @@ async fn large_headers_are_taken_or_refused_alike() {
 
 #[tokio::test]
 async fn head_is_taken_up_to_the_same_byte() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let without = Sample::idle().with("X: ").head().len();
 
     for limit in [1024, 2048, 4096, 8192, 16_384, 131_072] {
@@ -41,7 +41,7 @@ async fn head_is_taken_up_to_the_same_byte() {
 
 #[tokio::test]
 async fn floods_of_headers_are_taken_or_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let few = Sample::idle().head().lines().count() - 2;
 
     for count in [16, 30, 31, 32, 33, 63, 64, 65, 90, 95, 96, 97, 98, 128, 500, 5000] {
@@ -55,7 +55,7 @@ async fn floods_of_headers_are_taken_or_refused_alike() {
 
 #[tokio::test]
 async fn head_without_an_end_is_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let start = Sample::idle().head().trim_end().to_owned();
 
     for size in [0, 1000, 10_000, 100_000] {
@@ -72,7 +72,7 @@ async fn head_without_an_end_is_refused_alike() {
 
 #[tokio::test]
 async fn line_without_an_end_is_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for start in ["", "POST /", "POST /notification/realtime?", "POST /notification/realtime HTTP/1.1"] {
         for size in [0, 1000, 10_000] {

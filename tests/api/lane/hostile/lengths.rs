@@ -52,7 +52,7 @@ const WORDS: [&str; 40] = [
 
 #[tokio::test]
 async fn spellings_of_a_length_are_judged_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for word in WORDS {
         for name in ["Content-Length: ", "content-length:", "CONTENT-LENGTH: "] {
@@ -74,7 +74,7 @@ fn sent(word: &str) -> Sent {
 
 #[tokio::test]
 async fn second_length_is_refused_alike_whatever_it_says() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for first in ["Content-Length: 2", "content-length: 0", "Content-Length: 70"] {
         for second in [
@@ -94,7 +94,7 @@ async fn second_length_is_refused_alike_whatever_it_says() {
 
 #[tokio::test]
 async fn length_beside_chunks_is_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let chunked = format!("2\r\n[]\r\n0\r\n\r\n{SMUGGLED}");
 
     for encoding in [
@@ -122,7 +122,7 @@ async fn length_beside_chunks_is_refused_alike() {
 
 #[tokio::test]
 async fn encodings_of_a_body_are_judged_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for fields in [
         &["Transfer-Encoding: chunked"][..],
@@ -150,7 +150,7 @@ async fn encodings_of_a_body_are_judged_alike() {
 
 #[tokio::test]
 async fn chunks_are_read_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for (chunks, sent) in [
         ("2\r\n[]\r\n0\r\n\r\n", Sent::Whole(1)),
@@ -177,7 +177,7 @@ async fn chunks_are_read_alike() {
 
 #[tokio::test]
 async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for (n, chunks) in
         ["x\r\n[]\r\n0\r\n\r\n", "-2\r\n[]", "2\n[]\n0\n\n", "2\r\n[]0\r\n\r\n", "fffffffffffffffff\r\n[]"]
@@ -201,7 +201,7 @@ async fn chunk_that_is_none_is_400_with_the_body_of_errors() {
 
 #[tokio::test]
 async fn address_that_is_too_long_is_414_with_the_body_of_errors() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for length in [65_535, 70_000, 120_000, 300_000] {
         for start in ["POST /notification/realtime", "GET /inventory/managedObjects"] {
@@ -217,7 +217,7 @@ async fn address_that_is_too_long_is_414_with_the_body_of_errors() {
 
 #[tokio::test]
 async fn what_is_behind_a_body_is_the_next_request() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let whole = String::from_utf8(Sample::idle().bytes()).unwrap();
 
     for (behind, count) in [
@@ -241,7 +241,7 @@ async fn what_is_behind_a_body_is_the_next_request() {
 
 #[tokio::test]
 async fn request_within_a_body_is_a_body() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for body in [SMUGGLED.to_owned(), format!("[]{SMUGGLED}"), format!("[]\r\n\r\n{SMUGGLED}{SMUGGLED}")] {
         let json = pair.agree(Sample::of(&*body)).await;
@@ -252,7 +252,7 @@ async fn request_within_a_body_is_a_body() {
 
 #[tokio::test]
 async fn incomplete_body_is_rejected() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let before =
         pair.lane.message("/meta/subscribe", serde_json::json!({"subscription": "/alarms/*"})).to_string();
 
@@ -267,7 +267,7 @@ async fn incomplete_body_is_rejected() {
 
 #[tokio::test]
 async fn request_without_any_length_has_no_body() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for request in [Sample::idle(), Sample::rows("/cep/realtime", "80")] {
         let nothing = request.clone().unmeasured().body("");

@@ -55,7 +55,7 @@ const FIELDS: [&str; 44] = [
 
 #[tokio::test]
 async fn odd_headers_are_judged_alike_wherever_they_stand() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for field in FIELDS {
         let split_off = field.contains("\n\n") || field.contains("\r\n\n");
@@ -77,7 +77,7 @@ fn first(field: &str) -> Sample {
 
 #[tokio::test]
 async fn bare_line_feeds_end_lines_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let request = String::from_utf8(Sample::idle().bytes()).unwrap();
     let ends: Vec<usize> = request.match_indices("\r\n").map(|(at, _)| at).collect();
 
@@ -98,7 +98,7 @@ async fn bare_line_feeds_end_lines_alike() {
 
 #[tokio::test]
 async fn empty_lines_before_a_request_are_passed_over_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let request = Sample::idle().bytes();
 
     for (before, sent) in [
@@ -125,7 +125,7 @@ async fn empty_lines_before_a_request_are_passed_over_alike() {
 
 #[tokio::test]
 async fn second_host_is_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for host in ["Host: x", "host: y", "Host:"] {
         let answers = pair.agree(Sample::idle().with(host)).await;

@@ -17,7 +17,7 @@ fn numbered(n: usize) -> Sample {
 
 #[tokio::test]
 async fn many_requests_at_once_get_responses_in_order() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for count in [2, 3, 15, 16, 17, 18, 40, 300] {
         let requests: Vec<u8> = (0..count).flat_map(|n| numbered(n).bytes()).collect();
@@ -31,7 +31,7 @@ async fn many_requests_at_once_get_responses_in_order() {
 
 #[tokio::test]
 async fn requests_of_all_kinds_may_follow_each_other() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let (poll, rows, get) =
         (numbered(1).bytes(), Sample::rows("/cep/realtime", "80").bytes(), READY.as_bytes().to_vec());
     let large = Sample::of(format!("[{}]", " ".repeat(20_000))).bytes();
@@ -57,7 +57,7 @@ fn show(bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn handshake_and_subscription_may_be_sent_at_once() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     let answers = pair.agree_on(Sent::Whole(3), |side| {
         let subscribe = side.message("/meta/subscribe", json!({"subscription": "/alarms/*"}));
@@ -73,7 +73,7 @@ async fn handshake_and_subscription_may_be_sent_at_once() {
 
 #[tokio::test]
 async fn last_request_gets_a_response_whatever_is_behind_it() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for first in [numbered(1), Sample::rows("/cep/realtime", "81,x,/a"), Sample::of("{")] {
         for second in [numbered(2).bytes(), READY.into(), b"\0\0\0".to_vec(), b"\r\n\r\n".to_vec()] {
@@ -94,7 +94,7 @@ async fn last_request_gets_a_response_whatever_is_behind_it() {
 
 #[tokio::test]
 async fn request_that_begins_with_the_one_before_gets_a_response_when_it_is_whole() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let (first, second) = (numbered(1).bytes(), numbered(2).bytes());
 
     for side in pair.sides() {
@@ -116,7 +116,7 @@ async fn request_that_begins_with_the_one_before_gets_a_response_when_it_is_whol
 
 #[tokio::test]
 async fn request_behind_the_last_one_is_not_carried_out() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let create = |name: &str| Sample::to(INVENTORY, json!({"name": name}).to_string());
     let old = |name: &str| create(name).line(&format!("POST {INVENTORY} HTTP/1.0"));
     let chunked = |name: &str| {
@@ -149,7 +149,7 @@ async fn request_behind_the_last_one_is_not_carried_out() {
 
 #[tokio::test]
 async fn requests_of_an_old_client_that_keeps_its_connection_are_all_carried_out() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let line = format!("GET {INVENTORY} HTTP/1.0");
     let get = Sample::of("").unmeasured().line(&line).with("Connection: keep-alive").bytes();
 
@@ -205,7 +205,7 @@ async fn request_that_comes_behind_a_held_poll_gets_a_response_after_it() {
 
 #[tokio::test]
 async fn two_held_polls_of_one_connection_get_responses_one_after_the_other() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let poll = Side::connect(&side.client, json!({"timeout": 200})).bytes();

@@ -13,7 +13,7 @@ const SOCKET: [&str; 4] = [
 
 #[tokio::test]
 async fn expectations_are_met_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for expect in [
         "100-continue",
@@ -41,7 +41,7 @@ async fn expectations_are_met_alike() {
 
 #[tokio::test]
 async fn client_that_waits_for_100_continue_gets_it() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let mut conversation = crate::lane::responses::Conversation::open(side.address).await;
@@ -54,7 +54,7 @@ async fn client_that_waits_for_100_continue_gets_it() {
 
 #[tokio::test]
 async fn upgrades_are_judged_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for upgrade in ["h2c", "HTTP/2.0", "TLS/1.0", "websockets", "x, websocket", "", "h2c, websocket"] {
         for connection in ["Connection: Upgrade", "Connection: Upgrade, HTTP2-Settings", "X: y"] {
@@ -75,7 +75,7 @@ async fn upgrades_are_judged_alike() {
 
 #[tokio::test]
 async fn socket_is_opened_by_get_alone() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for side in pair.sides() {
         let mut conversation = crate::lane::responses::Conversation::open(side.address).await;
@@ -88,7 +88,7 @@ async fn socket_is_opened_by_get_alone() {
 
 #[tokio::test]
 async fn tunnels_are_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for target in ["x:80", "/notification/realtime", "*"] {
         let request = Sample::idle().line(&format!("CONNECT {target} HTTP/1.1"));
@@ -99,7 +99,7 @@ async fn tunnels_are_refused_alike() {
 
 #[tokio::test]
 async fn other_protocols_are_refused_alike() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let tls_hello = [
         &b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03"[..],
         &[7; 32],

@@ -38,7 +38,7 @@ async fn cut_everywhere(side: &Side, request: &[u8]) -> Vec<RawResponse> {
 
 #[tokio::test]
 async fn request_is_understood_wherever_it_is_cut() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
 
     for request in [
         Sample::of(r#"[{"id":1,"channel":"/meta/handshake"}]"#),
@@ -62,7 +62,7 @@ async fn request_is_understood_wherever_it_is_cut() {
 
 #[tokio::test]
 async fn life_of_a_session_continues_wherever_its_requests_are_cut() {
-    let pair = Pair::start().await;
+    let pair = Pair::shared().await;
     let handshake = Sample::of(r#"[{"channel":"/meta/handshake"}]"#).bytes();
 
     for side in pair.sides() {

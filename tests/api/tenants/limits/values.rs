@@ -100,10 +100,9 @@ async fn changes_are_in_the_audit_log_of_the_tenant() {
 
     let records = boss.read("/audit/auditRecords?type=Tenant&pageSize=10").await["auditRecords"].clone();
 
-    // The creation of the tenant, the oldest record, has no changes.
-    let records_of_changes = &records.as_array().unwrap()[..2];
-    let mut changes: Vec<Value> =
-        records_of_changes.iter().map(|record| record["changes"][0].clone()).collect();
+    // The creation of the tenant has no changes.
+    let changed = records.as_array().unwrap().iter().filter(|record| record["changes"][0].is_object());
+    let mut changes: Vec<Value> = changed.map(|record| record["changes"][0].clone()).collect();
     changes.sort_by_key(ToString::to_string);
     let change = |change: &Value| (change["previousValue"].clone(), change["newValue"].clone());
     assert_eq!(
