@@ -94,8 +94,8 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
-/// Counts the messages, or the rows, of a request. A client whose tenant exceeds its rate keeps its session: its poll is
-/// processed later, when there is room again or after some seconds. This holds for a poll with a few other messages.
+/// Counts the messages, or the rows, of a request. A client whose tenant exceeds its rate keeps its session: its poll
+/// is processed later, when there is room again or after some seconds. This holds for a poll with a few other messages.
 ///
 /// # Errors
 /// `TooManyRequests` for other messages.

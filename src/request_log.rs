@@ -1,6 +1,6 @@
 //! The log of requests, one line each, with the id that the response also contains. Queries, bodies and credentials are
-//! never logged. A successful poll of the fast lane gets an id only if all requests are logged, so that it costs nothing
-//! otherwise.
+//! never logged. A successful poll of the fast lane gets an id only if all requests are logged, so that it costs
+//! nothing otherwise.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -29,7 +29,8 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// `POST /retention/retentions`: creates a rule. It applies from the first run that is due after its creation.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 422 for an invalid body.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 422 for an invalid
+/// body.
 pub async fn create(
     caller: Caller,
     head: RequestHead,
@@ -66,7 +67,8 @@ pub async fn get(
 /// `PUT /retention/retentions/<id>`: changes members of a rule. The changed rule applies from the next run that is due.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown rule, 422 for an invalid body.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an
+/// unknown rule, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -86,7 +88,8 @@ pub async fn update(
 /// `DELETE /retention/retentions/<id>`: deletes a rule.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown rule.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an
+/// unknown rule.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,

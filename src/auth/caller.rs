@@ -187,8 +187,8 @@ impl Caller {
         self.limits.requests().admit(requests).map_err(ApiError::over_rate)
     }
 
-    /// Logs a change of applications, subscriptions or token clients, which changes the rights of users of microservices
-    /// or of tokens. Changes of users, groups, tenants and options are logged where they are stored.
+    /// Logs a change of applications, subscriptions or token clients, which changes the rights of users of
+    /// microservices or of tokens. Changes of users, groups, tenants and options are logged where they are stored.
     pub(crate) fn log_change_of_rights(&self, activity: &'static str, target: impl Display) {
         let (tenant, user) = (&self.tenant, format!("{}/{}", self.tenant, self.user));
         let client = self.client.map(|client| client.to_string()).unwrap_or_default();

@@ -8,10 +8,10 @@ mod connecting;
 mod held;
 mod moved;
 mod pace;
+mod replies;
 mod subscribing;
 pub mod websocket;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ use held::REPLY_BYTES;
 pub use held::{Held, Text};
 use moved::Known;
 pub(crate) use pace::count_patiently;
+use replies::Replies;
 
 /// The channel on which a client waits for notifications (B-10).
 const CONNECT: &str = "/meta/connect";
@@ -337,69 +338,5 @@ fn after(refusal: &ApiError) -> Advice {
     match refusal {
         ApiError::TooManyRequests { .. } | ApiError::Platform(Error::Unavailable(_)) => Advice::HANDSHAKE,
         _ => Advice::NONE,
-    }
-}
-
-/// The replies so far, as an unfinished JSON array.
-#[derive(Default)]
-struct Replies(Vec<u8>);
-
-impl Replies {
-    fn push(&mut self, reply: &Reply<'_>) {
-        self.separate();
-        reply.write(&mut self.0);
-    }
-
-    fn accept(&mut self, message: &RequestMessage<'_>, channel: &str) {
-        let (id, client) = (message.id(), message.client_id());
-        let reply = Reply { id, channel: Some(channel), client_id: client.as_deref(), ..Reply::default() };
-        self.push(&Reply { subscription: message.subscription(), successful: true, ..reply });
-    }
-
-    fn refuse(
-        &mut self,
-        message: &RequestMessage<'_>,
-        channel: Option<&str>,
-        error: &'static str,
-        advice: Option<Advice>,
-    ) {
-        let client: Option<Cow<'_, str>> = message.client_id();
-        self.push(&Reply {
-            id: message.id(),
-            channel,
-            client_id: client.as_deref(),
-            subscription: message.subscription(),
-            error: Some(error),
-            advice,
-            ..Reply::default()
-        });
-    }
-
-    fn unknown_client(&mut self, message: &RequestMessage<'_>, channel: &str) {
-        self.refuse(message, Some(channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
-    }
-
-    /// Writes the notifications, followed by the reply to their connect.
-    fn connected(&mut self, held: &Held, answer: &ConnectResponse) {
-        let notifications = &answer.delivery.notifications;
-        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
-        for notification in notifications {
-            self.separate();
-            self.0.extend_from_slice(notification.json());
-        }
-        self.separate();
-        held.write_reply(answer, &mut self.0);
-    }
-
-    fn separate(&mut self) {
-        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        if self.0.is_empty() {
-            self.0.push(b'[');
-        }
-        self.0.push(b']');
-        self.0
     }
 }

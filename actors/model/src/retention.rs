@@ -343,10 +343,8 @@ mod tests {
         let rule = parse(r#"{"maximumAge": 30}"#).expect("a rule");
 
         assert_eq!(rule.data_types().collect::<Vec<_>>(), DataType::ALL);
-        assert_eq!(
-            rule,
-            parse(r#"{"maximumAge": "30", "dataType": "*", "type": "*", "source": null}"#).expect("it")
-        );
+        let same = parse(r#"{"maximumAge": "30", "dataType": "*", "type": "*", "source": null}"#);
+        assert_eq!(rule, same.expect("the same rule"));
     }
 
     #[test]

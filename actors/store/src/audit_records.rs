@@ -58,8 +58,8 @@ pub async fn insert_sent_audit_record(
     Ok(record)
 }
 
-/// Returns an id for the audit record of a command of the operator, which holds no slot to generate ids with. It has the
-/// slot that no server gets before all others are taken, and a random sequence.
+/// Returns an id for the audit record of a command of the operator, which holds no slot to generate ids with. It has
+/// the slot that no server gets before all others are taken, and a random sequence.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

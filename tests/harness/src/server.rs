@@ -319,8 +319,8 @@ fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Returns whether the test runs without the fast lane. Some tests in tests/api/realtime run a second time in the module
-/// `realtime_without_lane`, whose name is part of the name of the test's thread.
+/// Returns whether the test runs without the fast lane. Some tests in tests/api/realtime run a second time in the
+/// module `realtime_without_lane`, whose name is part of the name of the test's thread.
 fn runs_without_lane() -> bool {
     thread::current().name().is_some_and(|test| test.contains("_without_lane::"))
 }

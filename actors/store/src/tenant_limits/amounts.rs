@@ -134,7 +134,7 @@ impl Database {
             | Change::QueueOperation(tenant, _)
             | Change::InsertBinary(tenant, ..)
             | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
-            // Whoever sends an update checks its growth. Repetitions add no data.
+            // The caller of an update checks its growth. Repetitions add no data.
             Change::CountRepetition(..)
             | Change::UpdateAlarm(..)
             | Change::UpdateManagedObject(..)
@@ -151,8 +151,8 @@ impl Database {
         if self.tenant_limits.bound_amounts() { self.tenant_limits.of(tenant).check_stored() } else { Ok(()) }
     }
 
-    /// Checks whether the quota of a tenant permits an update, given the bytes of the free-form content before and after
-    /// it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used up.
+    /// Checks whether the quota of a tenant permits an update, given the bytes of the free-form content before and
+    /// after it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used up.
     ///
     /// # Errors
     /// `QuotaExceeded`.
