@@ -1,6 +1,6 @@
 // Requests to the server. Errors contain the message of the server.
 
-import { keep, logOut, session, tokenOf } from "./session";
+import { keep, logOut, type Session, session, tokenOf } from "./session";
 import type { CurrentUser, Tenant } from "./types";
 
 export class ApiError extends Error {
@@ -62,6 +62,7 @@ export async function call<T = unknown>(method: string, path: string, options: O
   if (response.status === 401 && !options.token && session.value) {
     logOut("The server no longer accepts your password. Log in again.");
   }
+  if (response.status === 403 && !options.token) refreshRights();
   if (!response.ok) throw await failure(response);
   const text = await response.text();
   const isJson = response.headers.get("Content-Type")?.includes("json");
@@ -103,18 +104,21 @@ export function path(parts: TemplateStringsArray, ...values: (string | number | 
 }
 
 /** Builds a path with parameters. Parameters without a value are left out. */
-export function withQuery(path: string, params: Record<string, string | number | boolean | undefined>): string {
+export function withQuery(path: string, params: Params): string {
   const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
   const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return query ? `${path}?${query}` : path;
 }
 
-/** Returns the number of members of a collection without reading them. */
-export async function count(path: string, params: Record<string, string | undefined>): Promise<number> {
-  const page = await get<{ statistics: { totalPages: number | null } }>(
-    withQuery(path, { ...params, pageSize: 1, withTotalPages: true }),
-  );
-  return page.statistics.totalPages ?? 0;
+export type Params = Record<string, string | number | boolean | undefined>;
+
+/**
+ * Returns the number of members of a collection without reading them, or `null` where the server does not count: for
+ * users who see a part of the collection only.
+ */
+export async function count(path: string, params: Params): Promise<number | null> {
+  const page = await get<{ statistics: { totalPages?: number | null } }>(withQuery(path, { ...params, pageSize: 1, withTotalPages: true }));
+  return page.statistics.totalPages ?? null;
 }
 
 /** Saves the content of a response as a file. */
@@ -136,6 +140,10 @@ export async function logIn(user: string, password: string, stay: boolean): Prom
 
 /** Logs in with the credentials that this tab stored for an earlier page. */
 export async function resume(token: string): Promise<void> {
+  session.value = await sessionOf(token);
+}
+
+async function sessionOf(token: string): Promise<Session> {
   const tenant = await get<Tenant>("/tenant/currentTenant", { token });
   let me: CurrentUser | undefined;
   try {
@@ -144,11 +152,34 @@ export async function resume(token: string): Promise<void> {
     // A user without the right to read its own record can log in nevertheless.
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
   }
-  session.value = {
+  return {
     token,
     tenant: tenant.name ?? tenant.id ?? "",
     user: me?.userName ?? "unknown user",
     roles: new Set(me?.effectiveRoles?.map((role) => role.name)),
-    hasDevicePermissions: Object.keys(me?.devicePermissions ?? {}).length > 0,
+    permitted: Object.keys(me?.devicePermissions ?? {}),
   };
+}
+
+/** Rights are read again at most this often. */
+const REFRESH_MS = 5_000;
+let refreshed = -REFRESH_MS;
+
+/**
+ * Reads the rights of the user again after a refusal, so that the menu and the buttons match them. Credentials that are
+ * no longer accepted end the log-in.
+ */
+export async function refreshRights(): Promise<void> {
+  const { token } = session.peek() ?? {};
+  if (!token || performance.now() - refreshed < REFRESH_MS) return;
+  refreshed = performance.now();
+  try {
+    const now = await sessionOf(token);
+    const before = session.peek();
+    if (before?.token !== token) return;
+    const rights = ({ roles, permitted }: Session) => [...roles, ...permitted].sort().join();
+    if (rights(now) !== rights(before)) session.value = now;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) logOut("The server no longer accepts your password. Log in again.");
+  }
 }

@@ -4,6 +4,7 @@
 import { signal } from "@preact/signals";
 import { AckExtension, CometD, LongPollingTransport } from "cometd";
 import type { Message, PollingPacket, SubscriptionHandle } from "cometd";
+import { refreshRights } from "./api";
 import { session } from "./session";
 
 export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" | "refused" | "off";
@@ -40,7 +41,7 @@ export interface Subscription {
 interface Listener {
   channel: string;
   take: (messages: Message[]) => void;
-  denied?: (reason: string) => void;
+  replied?: (denied?: string) => void;
   settle: () => void;
   handle?: SubscriptionHandle;
 }
@@ -111,17 +112,23 @@ function attach(listener: Listener): void {
     (message) => enqueue(listener, message),
     {},
     (reply) => {
-      if (!reply.successful) listener.denied?.(reply.error ?? "the server gave no reason");
+      const denied = reply.successful ? undefined : (reply.error ?? "the server gave no reason");
+      // A right that was withdrawn while the page is open changes more than this list.
+      if (denied) refreshRights();
+      listener.replied?.(denied);
       listener.settle();
     },
   );
 }
 
-/** Subscribes to a channel until `end` is called. `take` receives the notifications of a frame together. */
+/**
+ * Subscribes to a channel until `end` is called. `take` receives the notifications of a frame together, `replied` the
+ * reason if the server denied the subscription, and nothing if it accepted it.
+ */
 export function subscribe(
   channel: string,
   take: (messages: Message[]) => void,
-  denied?: (reason: string) => void,
+  replied?: (denied?: string) => void,
 ): Subscription {
   let settle = () => {};
   // A list must show the data of REST even if the server cannot be reached for notifications.
@@ -129,7 +136,7 @@ export function subscribe(
     settle = resolve;
     setTimeout(resolve, 1000);
   });
-  const listener: Listener = { channel, take, denied, settle };
+  const listener: Listener = { channel, take, replied, settle };
   listeners.add(listener);
   attach(listener);
   return {
@@ -149,6 +156,8 @@ function onHandshake(reply: Message): void {
   if (!reply.successful) {
     const denied = reply.error?.startsWith("403") || reply.error?.startsWith("401");
     connection.value = { state: denied ? "refused" : "interrupted", transport: "" };
+    // A changed password, a disabled user and a suspended tenant end the log-in, not only the connection.
+    if (denied) refreshRights();
     return;
   }
   const again = handshakes > 0;

@@ -4,23 +4,36 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { ApiError } from "./api";
-import { generation, subscribe } from "./live";
+import { connection, generation, subscribe } from "./live";
 import type { Notification } from "./types";
 
 export interface Loaded<T> {
   data: Signal<T | undefined>;
   error: Signal<ApiError | null>;
   loading: Signal<boolean>;
+  /** The time of the last load. */
+  at: Signal<Date | undefined>;
+  /** Whether the shown data belongs to other filters than the present ones. */
+  isOld: Signal<boolean>;
+  /** The number of channels whose subscription the server accepted. */
+  accepted: Signal<number>;
+  /** Whether changes of everything that is shown arrive by themselves now. */
+  isLive: () => boolean;
   reload: () => void;
 }
 
-export const asError = (error: unknown) => (error instanceof ApiError ? error : new ApiError(0, String(error)));
+export const asError = (error: unknown) => (error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error)));
 
 export interface Live {
   channels: string[];
+  /** Whether the channels announce everything that is shown; true if it is absent. */
+  isWhole?: boolean;
   /** Receives the notifications of a frame, after `load` has returned. */
   take: (messages: Message[]) => void;
 }
+
+/** After these errors the user may no longer see the data that was loaded before. */
+const ENDS_SIGHT = [401, 403, 404];
 
 /**
  * Loads now, whenever `keys` change, and whenever notifications may have been missed. With `live` it first subscribes,
@@ -31,10 +44,14 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
   const data = useSignal<T | undefined>(undefined);
   const error = useSignal<ApiError | null>(null);
   const loading = useSignal(true);
+  const at = useSignal<Date | undefined>(undefined);
+  const isOld = useSignal(false);
+  const accepted = useSignal(0);
   const again = useSignal(0);
   const current = useRef({ load, live });
   current.current = { load, live };
   const channels = live?.channels ?? [];
+  const loadedKeys = useRef("");
   useEffect(() => {
     const abort = new AbortController();
     let early: Message[] | null = [];
@@ -42,19 +59,32 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
       if (early) early.push(...messages);
       else current.current.live?.take(messages);
     };
-    const subscriptions = channels.map((channel) => subscribe(channel, take));
+    const heard = new Set<string>();
+    const note = (channel: string, denied?: string) => {
+      if (abort.signal.aborted) return;
+      if (denied) heard.delete(channel);
+      else heard.add(channel);
+      accepted.value = heard.size;
+    };
+    accepted.value = 0;
+    const subscriptions = channels.map((channel) => subscribe(channel, take, (denied) => note(channel, denied)));
     loading.value = true;
+    const asked = JSON.stringify(keys);
+    isOld.value = data.peek() !== undefined && loadedKeys.current !== asked;
     Promise.all(subscriptions.map((one) => one.settled))
       .then(() => current.current.load(abort.signal))
       .then((loaded) => {
         if (abort.signal.aborted) return;
-        [data.value, error.value, loading.value] = [loaded, null, false];
+        loadedKeys.current = asked;
+        [data.value, error.value, loading.value, at.value, isOld.value] = [loaded, null, false, new Date(), false];
         const waiting = early ?? [];
         early = null;
         if (waiting.length > 0) current.current.live?.take(waiting);
       })
       .catch((failed) => {
-        if (!abort.signal.aborted) [error.value, loading.value] = [asError(failed), false];
+        if (abort.signal.aborted) return;
+        [error.value, loading.value] = [asError(failed), false];
+        if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;
       });
     return () => {
       abort.abort();
@@ -64,12 +94,44 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
   const reload = useCallback(() => {
     again.value += 1;
   }, []);
-  return { data, error, loading, reload };
+  const isLive = () =>
+    connection.value.state === "live" && live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length && error.value === null;
+  return { data, error, loading, at, isOld, accepted, isLive, reload };
 }
+
+/** Runs a function regularly while the page is visible. */
+export function useEvery(seconds: number, run: () => void): void {
+  const current = useRef(run);
+  current.current = run;
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || current.current(), seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+}
+
+/** Runs a function soon after a request, and not again before `seconds` have passed. */
+export function useCalm(seconds: number, run: () => void): () => void {
+  const timer = useRef(0);
+  const last = useRef(-Infinity);
+  const current = useRef(run);
+  current.current = run;
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return () => {
+    if (timer.current) return;
+    const wait = Math.max(SOON_MS, last.current + seconds * 1000 - performance.now());
+    timer.current = window.setTimeout(() => {
+      timer.current = 0;
+      last.current = performance.now();
+      current.current();
+    }, wait);
+  };
+}
+/** The time in which further changes are taken together. */
+const SOON_MS = 500;
 
 /**
  * Applies notifications to a list. New objects are added at the start or the end; objects that no longer match leave
- * the list.
+ * the list. An object without an id was not stored, so it belongs to no list.
  */
 export function apply<T extends { id: string }>(
   list: T[],
@@ -80,8 +142,10 @@ export function apply<T extends { id: string }>(
   const changed = new Map<string, T | null>();
   for (const { data } of messages) {
     const { realtimeAction, data: inner } = data as Notification<T>;
-    if (realtimeAction === "DELETE" || typeof inner === "string") changed.set(idOf(inner), null);
-    else changed.set(inner.id, matches(inner) ? inner : null);
+    const id = idOf(inner);
+    if (!id) continue;
+    if (realtimeAction === "DELETE" || typeof inner === "string") changed.set(id, null);
+    else changed.set(id, matches(inner) ? inner : null);
   }
   const kept: T[] = [];
   for (const item of list) {
@@ -94,4 +158,4 @@ export function apply<T extends { id: string }>(
   return newest === "first" ? [...added.reverse(), ...kept] : [...kept, ...added];
 }
 
-const idOf = (inner: string | { id: string }) => (typeof inner === "string" ? inner : inner.id);
+const idOf = (inner: string | { id: string }) => (typeof inner === "string" ? inner : inner?.id);

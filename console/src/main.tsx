@@ -7,7 +7,7 @@ import { render } from "preact";
 import { resume } from "./api";
 import { close, connect, forget } from "./live";
 import { LogIn } from "./pages/login";
-import { kept, keep, session } from "./session";
+import { kept, keep, session, token } from "./session";
 import { Shell } from "./shell";
 import { Toasts } from "./ui/kit";
 import { Questions } from "./ui/question";
@@ -23,13 +23,16 @@ function App() {
 }
 
 effect(() => {
-  if (session.value) connect();
+  if (token.value) connect();
   else {
     close();
     forget();
   }
 });
 
-const token = kept();
-if (token) await resume(token).catch(() => keep(null));
+// A page that the browser kept when its user went to another site would be logged in after "back".
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+const stored = kept();
+if (stored) await resume(stored).catch(() => keep(null));
 render(<App />, document.getElementById("app")!);

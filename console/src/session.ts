@@ -11,8 +11,8 @@ export interface Session {
   tenant: string;
   user: string;
   roles: Set<string>;
-  /** Whether rights for single devices exist in addition to the roles. */
-  hasDevicePermissions: boolean;
+  /** The ids of the devices and groups for which the user has rights in addition to its roles. */
+  permitted: string[];
 }
 
 export const session = signal<Session | null>(null);
@@ -25,7 +25,9 @@ export const loggedOutBecause = signal("");
  */
 export const can = (...roles: string[]) => roles.some((role) => session.value?.roles.has(role));
 /** Like `can`, but also true for users with permissions on single devices, for whom the server filters lists. */
-export const canSee = (...roles: string[]) => can(...roles) || !!session.value?.hasDevicePermissions;
+export const canSee = (...roles: string[]) => can(...roles) || !!session.value?.permitted.length;
+/** The credentials, which stay the same when the rights of the user change. */
+export const token = computed(() => session.value?.token);
 export const isManagement = computed(() => session.value?.tenant === "management");
 
 /** Encodes `tenant/user:password` as Basic credentials, in UTF-8. */

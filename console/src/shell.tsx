@@ -42,7 +42,7 @@ const ENTRIES: Entry[] = [
   { word: "applications", title: "Applications", page: () => <Applications />, offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ") },
   { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ") },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
-  { word: "server", title: "Server", page: () => <ServerPage />, offered: () => true },
+  { word: "server", title: "Server", page: () => <ServerPage />, offered: () => can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") },
 ];
 
 /** The tenant of `platform demo`. */
@@ -129,10 +129,12 @@ function Connection() {
 /** Shows that changes may have been missed, and that the lists are complete again. */
 function Gap() {
   const last = gap.value;
-  const interrupted = connection.value.state === "interrupted";
+  const { state } = connection.value;
+  const interrupted = state === "interrupted";
   return (
     <div role="status">
       {interrupted && <p class="notice warn">The connection is interrupted. What you see is the last known state; it is loaded again as soon as the server responds.</p>}
+      {(state === "refused" || state === "off") && <p class="notice warn">There is no connection for live changes. What you see is the last known state.</p>}
       {!interrupted && last && (
         <p class="notice">
           <span>{last.text} <span class="faint">{timeOfDay(last.at)}</span></span>

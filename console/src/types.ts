@@ -50,6 +50,7 @@ export interface Operation {
 }
 export interface Diagnosis {
   causes: { cause: string; message: string; agentId?: string; since?: string }[];
+  agents?: { id: string; name?: string; connection: string; subscribed: boolean; lastMessage?: string }[];
 }
 export interface BulkOperation {
   id: string;

@@ -1,22 +1,27 @@
 // Live alarms. The filters are part of the address, so a view can be saved and shared.
 
 import { useSignal } from "@preact/signals";
-import type { Message } from "cometd";
 import { call, get, path, withQuery } from "../api";
-import { apply, asError, useLoad } from "../load";
-import { link, route, setParams } from "../router";
+import { useList } from "../list";
+import { apply, asError } from "../load";
+import { chooseParams, link, route } from "../router";
+import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm } from "../types";
+import { Exports } from "../ui/export";
 import { Action, Choice, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
+import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
+import { AlarmDetails } from "./alarm";
 import { SEVERITIES } from "./overview";
 
-const PAGE_SIZE = 500;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 
 /** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
 export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
+
+type Timed = Pick<Alarm, "time" | "id">;
 
 /** Changes the status of an alarm, and offers to undo that. */
 async function change(alarm: Alarm, status: Alarm["status"]): Promise<void> {
@@ -25,46 +30,35 @@ async function change(alarm: Alarm, status: Alarm["status"]): Promise<void> {
   tell(`“${alarm.text}” is ${status.toLowerCase()}.`, false, () => setStatus(alarm, before));
 }
 
-export const byTime = (a: Alarm, b: Alarm) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
+export const byTime = (a: Timed, b: Timed) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
 
 export function Alarms() {
   const params = route.value.params;
   const severity = params.get("severity") ?? "";
   const status = params.get("status") ?? OPEN;
   const type = params.get("type") ?? "";
+  const source = params.get("source") ?? "";
   const typed = useSignal(type);
   const fresh = useSignal(new Set<string>());
   const selected = useSignal(new Set<string>());
-  const more = useSignal({ page: 1, end: true, busy: false });
-  const query = { status: status === "ALL" ? undefined : status, severity, type };
+  const watched = useSignal<string | null>(null);
+  const query = { status: status === "ALL" ? undefined : status, severity, type, source };
   const matches = (alarm: Alarm) =>
-    (status === "ALL" || status.split(",").includes(alarm.status)) && (!severity || severity === alarm.severity) && (!type || type.split(",").includes(alarm.type));
-  const page = (currentPage: number, signal?: AbortSignal) =>
-    get<{ alarms: Alarm[]; next?: string }>(withQuery("/alarm/alarms", { ...query, pageSize: PAGE_SIZE, currentPage }), { signal });
-  const alarms = useLoad(
-    async (abort) => {
-      const first = await page(1, abort);
-      more.value = { page: 1, end: !first.next, busy: false };
-      return first.alarms;
+    (status === "ALL" || status.split(",").includes(alarm.status)) && (!severity || severity === alarm.severity) && (!type || type.split(",").includes(alarm.type)) && (!source || source === alarm.source.id);
+  const alarms = useList<Alarm>({
+    path: "/alarm/alarms",
+    member: "alarms",
+    params: query,
+    live: {
+      ...useScope("alarms", "ROLE_ALARM_READ"),
+      take: (list, messages) => {
+        const before = new Set(list.map((alarm) => alarm.id));
+        const after = apply(list, messages, matches).sort(byTime);
+        fresh.value = new Set(after.filter((alarm) => !before.has(alarm.id)).map((alarm) => alarm.id));
+        return after;
+      },
     },
-    [severity, status, type],
-    can("ROLE_ALARM_READ") ? { channels: ["/alarms/*"], take: (messages) => update(messages) } : undefined,
-  );
-  const update = (messages: Message[]) => {
-    const before = new Set(alarms.data.value?.map((alarm) => alarm.id));
-    const after = apply(alarms.data.value ?? [], messages, matches).sort(byTime);
-    fresh.value = new Set(after.filter((alarm) => !before.has(alarm.id)).map((alarm) => alarm.id));
-    alarms.data.value = after;
-  };
-  const loadMore = async () => {
-    const { page: last, end, busy } = more.value;
-    if (end || busy || !alarms.data.value) return;
-    more.value = { page: last, end, busy: true };
-    const next = await page(last + 1).catch(() => null);
-    const known = new Set(alarms.data.value.map((alarm) => alarm.id));
-    alarms.data.value = [...alarms.data.value, ...(next?.alarms ?? []).filter((alarm) => !known.has(alarm.id))];
-    more.value = { page: last + 1, end: !next?.next, busy: false };
-  };
+  });
   const list = alarms.data.value ?? [];
   const chosen = list.filter((alarm) => selected.value.has(alarm.id) && alarm.status !== "CLEARED");
   const toggle = (alarm: Alarm) => {
@@ -72,29 +66,31 @@ export function Alarms() {
     if (!next.delete(alarm.id)) next.add(alarm.id);
     selected.value = next;
   };
-  const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type;
+  const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type && !source;
+  const columns = columnsOf((alarm) => (watched.value = alarm.id));
+  const shownAlarm = list.find((alarm) => alarm.id === watched.value);
   return (
     <Page
       title="Alarms"
-      sub={<span aria-live="polite">{list.length.toLocaleString()}{more.value.end ? "" : " or more"} shown</span>}
+      sub={<ListStanding of={alarms} noun="alarm" />}
       actions={
-        offersAll && (
-          <>
-            <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />
-            <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />
-          </>
-        )
+        <>
+          {list.length > 0 && <Exports name="alarms" all={alarms.all} columns={EXPORTED} />}
+          {offersAll && <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />}
+          {offersAll && <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />}
+        </>
       }
     >
       <div class="filters">
-        <Choice label="Status" value={status} onChange={(value) => setParams({ status: value === OPEN ? "" : value })}
+        <Choice label="Status" value={status} onChange={(value) => chooseParams({ status: value === OPEN ? "" : value })}
           options={[[OPEN, "Open"], ["ACTIVE", "Active"], ["ACKNOWLEDGED", "Acknowledged"], ["CLEARED", "Cleared"], ["ALL", "All"]]} />
-        <Choice label="Severity" value={severity} onChange={(value) => setParams({ severity: value })}
+        <Choice label="Severity" value={severity} onChange={(value) => chooseParams({ severity: value })}
           options={[["", "All"], ...SEVERITIES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
         <label class="search small">
           <span class="hidden">Type</span>
-          <input placeholder="Type" value={typed.value} spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} onChange={() => setParams({ type: typed.value.trim() })} />
+          <input placeholder="Type" value={typed.value} spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} onChange={() => chooseParams({ type: typed.value.trim() })} />
         </label>
+        {source && <span class="chip">of one device <button type="button" class="plain" aria-label="Show the alarms of all devices" onClick={() => chooseParams({ source: "" })}>×</button></span>}
       </div>
       {chosen.length > 0 && (
         <div class="chosen" role="group" aria-label="Chosen alarms">
@@ -107,19 +103,20 @@ export function Alarms() {
       )}
       <div class="fill">
         <States of={alarms} isEmpty={(shown) => shown.length === 0} empty={
-          status === OPEN && !severity && !type ? <p>No alarm is open. New ones appear here by themselves.</p> : (
+          alarms.rest.value.next ? <p>None of the alarms that were examined is of a device that you may see. There are more.</p> : status === OPEN && !severity && !type && !source ? <p>No alarm is open.{alarms.isLive() && " New ones appear here by themselves."}</p> : (
             <>
               <p>No alarm matches these filters.</p>
               <button type="button" onClick={() => {
                 typed.value = "";
-                setParams({ severity: "", status: "", type: "" });
+                chooseParams({ severity: "", status: "", type: "", source: "" });
               }}>Show all open alarms</button>
             </>
           )
         }>
-          {(shown) => <VirtualTable label="Alarms" columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...COLUMNS] : COLUMNS} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={loadMore} />}
+          {(shown) => <VirtualTable label="Alarms" columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...columns] : columns} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={alarms.more} total={alarms.rest.value.total} filters={JSON.stringify(query)} />}
         </States>
       </div>
+      {shownAlarm && <AlarmDetails of={shownAlarm} onClose={() => (watched.value = null)} />}
     </Page>
   );
 }
@@ -165,15 +162,27 @@ const choice = (selected: Set<string>, toggle: (alarm: Alarm) => void): Column<A
   return { title: "Choose", hiddenTitle: true, width: "1.2rem", cell };
 };
 
-const COLUMNS: Column<Alarm>[] = [
+const EXPORTED: Record<string, (alarm: Alarm) => unknown> = {
+  id: (alarm) => alarm.id,
+  time: (alarm) => alarm.time,
+  severity: (alarm) => alarm.severity,
+  status: (alarm) => alarm.status,
+  type: (alarm) => alarm.type,
+  text: (alarm) => alarm.text,
+  count: (alarm) => alarm.count,
+  source: (alarm) => alarm.source.id,
+  sourceName: (alarm) => alarm.source.name,
+};
+
+const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
   { title: "Severity", width: "6rem", cell: (alarm) => <SeverityMark of={alarm.severity} />, narrow: { width: "5rem", cell: (alarm) => <SeverityMark of={alarm.severity} /> } },
   {
     title: "Alarm",
     width: "minmax(0, 2.5fr)",
-    cell: (alarm) => <span class="clip" title={`${alarm.text}\n${alarm.type}`}>{alarm.text}{alarm.count > 1 && <span class="times" title={`Sent ${alarm.count} times`}> ×{alarm.count}</span>}</span>,
+    cell: (alarm) => <button type="button" class="plain clip as-link" title={`${alarm.text}\n${alarm.type}`} onClick={() => show(alarm)}>{alarm.text}{alarm.count > 1 && <span class="times" title={`Sent ${alarm.count} times`}> ×{alarm.count}</span>}</button>,
     narrow: {
       width: "minmax(0, 1fr)",
-      cell: (alarm) => <><span class="clip">{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</span><span class="clip"><a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> <span class="faint"><Time at={alarm.time} as="ago" /></span></span></>,
+      cell: (alarm) => <><button type="button" class="plain clip as-link" onClick={() => show(alarm)}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</button><span class="clip"><a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> <span class="faint"><Time at={alarm.time} as="ago" /></span></span></>,
     },
   },
   { title: "Device", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <a class="clip" href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> },

@@ -3,18 +3,24 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { get, withQuery } from "../api";
+import { useList } from "../list";
 import { subscribe } from "../live";
-import { apply, useLoad } from "../load";
-import { link, route, setParams } from "../router";
+import { apply, useCalm } from "../load";
+import { chooseParams, link, route, setParams } from "../router";
+import { useScope } from "../scope";
+import { byExternalId, conditionOf } from "../search";
 import { can } from "../session";
 import { Time } from "../time";
 import type { ManagedObject } from "../types";
+import { Exports } from "../ui/export";
 import { Choice, Icon, Page, States } from "../ui/kit";
 import { addPaths, placeOf, QueryField } from "../ui/query";
+import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
+import { GroupTree } from "./device_groups";
 
-const PAGE_SIZE = 500;
+/** A filtered list is loaded again at most this often while devices change. */
+const AGAIN_SECONDS = 2;
 /** A text that contains an operator or a function is a query; any other text is a part of a name. */
 const LOOKS_LIKE_QUERY = /\s(eq|ne|gt|ge|lt|le)\s|has\s*\(|bygroupid\s*\(|\$filter|\$orderby/;
 
@@ -39,14 +45,8 @@ export function queryOf({ text, availability, group }: Filters): string {
     const [, filter, ordered] = text.match(/^(?:\s*\$filter=)?([\s\S]*?)(\$orderby=[\s\S]*)?$/) ?? [];
     if (filter?.trim()) parts.push(`(${filter.trim()})`);
     order = ordered ?? "";
-  } else if (text.trim()) parts.push(`name eq '*${text.trim().replaceAll("'", "''")}*'`);
+  } else if (text.trim()) parts.push(conditionOf(text.trim()));
   return `$filter=${parts.join(" and ")} ${order || "$orderby=name"}`;
-}
-
-interface Devicepage {
-  managedObjects: ManagedObject[];
-  statistics: { totalPages?: number | null };
-  next?: string;
 }
 
 export function Devices() {
@@ -56,67 +56,64 @@ export function Devices() {
   // The paths and values of devices that were shown. They remain for completion, because an incomplete query often
   // finds no device.
   const known = useRef(new Map<string, Set<string>>());
-  const more = useSignal<{ page: number; busy: boolean; end: boolean }>({ page: 1, busy: false, end: false });
   const query = queryOf(filters);
-  const page = (currentPage: number, signal?: AbortSignal) =>
-    get<Devicepage>(withQuery("/inventory/managedObjects", { query, pageSize: PAGE_SIZE, currentPage, withChildren: false }), { signal });
-  const devices = useLoad(
-    async (abort) => {
-      const first = await page(1, abort);
-      more.value = { page: 1, busy: false, end: !first.next };
-      return first.managedObjects;
+  const isName = !!filters.text && !LOOKS_LIKE_QUERY.test(filters.text);
+  const devices = useList<ManagedObject>({
+    path: "/inventory/managedObjects",
+    member: "managedObjects",
+    params: { query, withChildren: false },
+    before: isName && !filters.availability && !filters.group ? () => byExternalId(filters.text.trim()) : undefined,
+    live: {
+      ...useScope("managedobjects", "ROLE_INVENTORY_READ"),
+      take: (list, messages) => {
+        const ids = new Set(list.map((device) => device.id));
+        const isPlain = !filters.text && !filters.availability && !filters.group;
+        // Only the server knows which objects match a query now, so the list is loaded again.
+        if (!isPlain) again();
+        return apply(list, messages, (device) => ids.has(device.id) || (isPlain && !!device.plat_IsDevice));
+      },
     },
-    [query],
-    // Only the shown devices are updated by notifications; new matches of a query are known to the server alone.
-    can("ROLE_INVENTORY_READ") ? { channels: ["/managedobjects/*"], take: (messages) => update(messages) } : undefined,
-  );
-  const update = (messages: Message[]) => {
-    const shown = devices.data.value ?? [];
-    const ids = new Set(shown.map((device) => device.id));
-    const isPlain = !filters.text && !filters.availability && !filters.group;
-    devices.data.value = apply(shown, messages, (device) => ids.has(device.id) || (isPlain && !!device.plat_IsDevice));
-  };
-  const loadMore = async () => {
-    const { page: last, busy, end } = more.value;
-    if (busy || end || !devices.data.value) return;
-    more.value = { page: last, busy: true, end };
-    const next = await page(last + 1).catch(() => null);
-    const known = new Set(devices.data.value.map((device) => device.id));
-    devices.data.value = [...devices.data.value, ...(next?.managedObjects ?? []).filter((device) => !known.has(device.id))];
-    more.value = { page: last + 1, busy: false, end: !next?.next };
-  };
+  });
+  const again = useCalm(AGAIN_SECONDS, devices.reload);
   useEffect(() => {
     const timer = setTimeout(() => typed.value !== filters.text && setParams({ q: typed.value }), 350);
     return () => clearTimeout(timer);
   }, [typed.value]);
+  useEffect(() => {
+    typed.value = filters.text;
+  }, [filters.text]);
   useSigns();
   const failed = devices.error.value;
   const mistake = failed?.status === 422 ? placeOf(failed.message, query, filters.text) : null;
-  const number = devices.data.value?.length ?? 0;
   return (
     <Page
       title="Devices"
-      sub={<span aria-live="polite">{number.toLocaleString()}{more.value.end ? "" : " or more"} {number === 1 ? "device" : "devices"}</span>}
-      actions={can("ROLE_DEVICE_CONTROL_ADMIN") && <a class="button" href={link(["registration"])}><Icon name="registration" />Register a device</a>}
+      sub={<ListStanding of={devices} noun="device" />}
+      actions={
+        <>
+          {!!devices.data.value?.length && <Exports name="devices" all={devices.all} columns={EXPORTED} />}
+          {can("ROLE_DEVICE_CONTROL_ADMIN") && <a class="button" href={link(["registration"])}><Icon name="registration" />Register a device</a>}
+        </>
+      }
     >
       <div class="filters">
         <QueryField
           value={typed.value}
           onInput={(text) => (typed.value = text)}
           paths={() => addPaths(known.current, devices.data.value ?? [], NOT_IN_QUERIES)}
-          placeholder="A name, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
+          placeholder="A name, type, id or serial number, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
           isMistaken={devices.error.value?.status === 422}
         />
         <Choice
           label="Availability"
           value={filters.availability}
           options={[["", "All"], ["AVAILABLE", "Available"], ["UNAVAILABLE", "Unavailable"], ["MAINTENANCE", "Maintenance"]]}
-          onChange={(availability) => setParams({ availability })}
+          onChange={(availability) => chooseParams({ availability })}
         />
       </div>
       {mistake !== null && <pre class="mistake" aria-hidden="true">{`${filters.text}\n${" ".repeat(mistake)}^`}</pre>}
       <div class="with-side">
-        <Groups chosen={filters.group} />
+        <GroupTree chosen={filters.group} />
         <div class="fill">
           <States
             of={devices}
@@ -127,7 +124,7 @@ export function Devices() {
                   <p>No device matches.</p>
                   <button type="button" onClick={() => {
                     typed.value = "";
-                    setParams({ q: "", availability: "", group: "" });
+                    chooseParams({ q: "", availability: "", group: "" });
                   }}>Show all devices</button>
                 </>
               ) : (
@@ -138,13 +135,22 @@ export function Devices() {
               )
             }
           >
-            {(list) => <VirtualTable label="Devices" columns={COLUMNS} items={list} keyOf={(device) => device.id} onEnd={loadMore} />}
+            {(list) => <VirtualTable label="Devices" columns={COLUMNS} items={list} keyOf={(device) => device.id} onEnd={devices.more} total={devices.rest.value.total} filters={query} />}
           </States>
         </div>
       </div>
     </Page>
   );
 }
+
+const EXPORTED: Record<string, (device: ManagedObject) => unknown> = {
+  id: (device) => device.id,
+  name: (device) => device.name,
+  type: (device) => device.type,
+  availability: (device) => availabilityOf(device).status,
+  lastMessage: (device) => availabilityOf(device).lastMessage,
+  creationTime: (device) => device.creationTime,
+};
 
 const COLUMNS: Column<ManagedObject>[] = [
   {
@@ -195,49 +201,4 @@ function useSigns(): void {
     const subscriptions = channels.map((channel) => subscribe(channel, flash));
     return () => subscriptions.forEach((one) => one.end());
   }, []);
-}
-
-interface Group {
-  object: ManagedObject;
-  children: Group[];
-}
-
-/** Returns groups as a tree: a group that is a child asset of another group is below it. */
-function treeOf(objects: ManagedObject[]): Group[] {
-  const groups = new Map(objects.map((object) => [object.id, { object, children: [] as Group[] }]));
-  const below = new Set<string>();
-  for (const group of groups.values()) {
-    for (const { managedObject } of group.object.childAssets?.references ?? []) {
-      const child = groups.get(managedObject.id);
-      if (!child) continue;
-      group.children.push(child);
-      below.add(managedObject.id);
-    }
-  }
-  return [...groups.values()].filter((group) => !below.has(group.object.id));
-}
-
-function Groups({ chosen }: { chosen: string }) {
-  const groups = useLoad(
-    () => get<Devicepage>(withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: 2000 })).then((page) => treeOf(page.managedObjects)),
-    [],
-  );
-  if (!groups.data.value?.length) return null;
-  const item = (group: Group) => (
-    <li key={group.object.id}>
-      <a href={link(["devices"], { ...Object.fromEntries(route.value.params), group: group.object.id })} aria-current={chosen === group.object.id ? "true" : undefined}>
-        {group.object.name ?? group.object.id}
-      </a>
-      {group.children.length > 0 && <ul>{group.children.map(item)}</ul>}
-    </li>
-  );
-  return (
-    <nav class="groups" aria-label="Groups">
-      <h2>Groups</h2>
-      <ul>
-        <li><a href={link(["devices"], { ...Object.fromEntries(route.value.params), group: undefined })} aria-current={chosen ? undefined : "true"}>All devices</a></li>
-        {groups.data.value.map(item)}
-      </ul>
-    </nav>
-  );
 }

@@ -42,7 +42,7 @@ export function LivePage() {
       }));
       rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
     };
-    const subscriptions = channels.map((channel) => subscribe(channel, take, (reason) => (denied.value = { ...denied.value, [channel]: reason })));
+    const subscriptions = channels.map((channel) => subscribe(channel, take, (reason) => reason && (denied.value = { ...denied.value, [channel]: reason })));
     return () => subscriptions.forEach((one) => one.end());
   }, [channels.join(",")]);
   const add = (event: SubmitEvent) => {

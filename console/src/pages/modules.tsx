@@ -5,11 +5,13 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { call, get, path } from "../api";
 import { subscribe } from "../live";
+import { useList } from "../list";
 import { asError, useLoad } from "../load";
-import { link, open, route } from "../router";
+import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
 import { Time, timeOfDay } from "../time";
 import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
 
 interface Module {
   id: string;
@@ -30,11 +32,11 @@ from MeasurementCreated m where getNumber(m, 'plat_TemperatureMeasurement.T.valu
 
 export function Modules() {
   const chosen = route.value.words[1];
-  const modules = useLoad(() => get<{ modules: Module[] }>("/cep/modules?pageSize=2000").then((page) => page.modules), []);
+  const modules = useList<Module>({ path: "/cep/modules", member: "modules", pageSize: 2000 });
   const one = modules.data.value?.find((module) => module.id === chosen);
   const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
   return (
-    <Page title="Modules" actions={mayChange && <a class="button primary" href={link(["modules", "new"])}>New module</a>}>
+    <Page title="Modules" sub={<ListStanding of={modules} noun="module" />} actions={mayChange && <a class="button primary" href={link(["modules", "new"])}>New module</a>}>
       <div class="with-side">
         <nav class="groups" aria-label="Modules">
           <h2>Deployed here</h2>
@@ -51,6 +53,7 @@ export function Modules() {
               </ul>
             )}
           </States>
+          <MoreRows of={modules} noun="module" />
         </nav>
         <div class="fill column">
           {chosen ? (
@@ -81,8 +84,15 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const numbers = useRef<HTMLDivElement>(null);
   const loaded = useLoad(() => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
   useEffect(() => {
-    if (loaded.data.value !== undefined) text.value = loaded.data.value;
+    // A list that loads again after a gap must not replace what somebody writes.
+    if (loaded.data.value !== undefined && !isChanged.current) text.value = loaded.data.value;
   }, [loaded.data.value]);
+  const isChanged = useRef(false);
+  const setChanged = (changed: boolean) => {
+    isChanged.current = changed;
+    unsaved.value = changed ? "the text of the module" : null;
+  };
+  useEffect(() => () => setChanged(false), []);
   const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
   const place = placeOf(mistake.value);
   const deploy = async () => {
@@ -90,6 +100,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
     try {
       const deployed = await (module ? call<Module>("PUT", path`/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
       [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
+      setChanged(false);
       tell(`The module ${deployed.name} runs.`);
       onChanged();
       // A changed text is a new module with a new id.
@@ -107,6 +118,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const setStatus = (status: string) => call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
   const remove = () =>
     call("DELETE", path`/cep/modules/${module!.id}`).then(() => {
+      setChanged(false);
       onChanged();
       open(link(["modules"]));
     });
@@ -132,7 +144,10 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
                 readOnly={!mayChange}
                 rows={Math.min(30, Math.max(12, lines + 1))}
                 value={text.value}
-                onInput={(event) => (text.value = event.currentTarget.value)}
+                onInput={(event) => {
+                  text.value = event.currentTarget.value;
+                  setChanged(text.value !== loaded.data.value);
+                }}
                 onScroll={(event) => (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)}
                 onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && deploy()}
               />
@@ -166,7 +181,7 @@ function Rows({ module }: { module: Module }) {
       const newest = messages.map((message) => ({ number: ++counter.current, at: new Date(), statement: message.channel.split("/").at(-1)!, text: JSON.stringify(message.data) }));
       rows.value = [...newest.reverse(), ...rows.value].slice(0, 50);
     };
-    const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason));
+    const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason ?? ""));
     return () => subscription.end();
   }, [module.name]);
   return (

@@ -1,16 +1,21 @@
 // Operations: one for a device, or one for each device of a group, with their results.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { call, get, path, withQuery } from "../api";
-import { asError, apply, useLoad } from "../load";
-import { link, route, setParams } from "../router";
+import { get, withQuery } from "../api";
+import { useList } from "../list";
+import { apply } from "../load";
+import { chooseParams, link, route } from "../router";
+import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
-import type { Diagnosis, ManagedObject, Operation, OperationState } from "../types";
-import { Choice, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
+import type { ManagedObject, Operation, OperationState } from "../types";
+import { Exports } from "../ui/export";
+import { Choice, Dialog, Page, States, StatusMark } from "../ui/kit";
+import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
+import { NewOperation } from "./new_operation";
 import { BulkOperations, NewBulkOperation } from "./rollouts";
+import { Why } from "./why";
 
 const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
 /** Members of an operation that do not describe its task. */
@@ -19,13 +24,6 @@ const COMMON = new Set(["id", "self", "creationTime", "deviceId", "deviceName", 
 /** Returns a short title of an operation. */
 export const titleOf = (operation: Record<string, unknown>) =>
   (operation.description as string) || Object.keys(operation).filter((name) => !COMMON.has(name)).map((name) => name.replace(/^plat_/, "")).join(", ") || "Operation";
-
-/** The most operations that the page reads. */
-const MOST = 2000;
-
-/** Returns the newest operations, newest first. */
-const newest = (status: string, bulkOperationId: string) =>
-  get<{ operations: Operation[] }>(withQuery("/devicecontrol/operations", { status, bulkOperationId, pageSize: MOST, revert: true })).then((page) => page.operations);
 
 /** Adds the names of devices, which notifications do not contain. */
 const withNames = (list: Operation[], names: Map<string, string | undefined>) => list.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.deviceId) }));
@@ -45,23 +43,23 @@ export function Operations() {
   const params = route.value.params;
   const status = params.get("status") ?? "";
   const bulk = params.get("bulk") ?? "";
+  const deviceId = params.get("device") ?? "";
   const creating = useSignal<"" | "one" | "bulk">("");
   const watched = useSignal<string | null>(null);
-  const operations = useLoad(
-    () => newest(status, bulk),
-    [status, bulk],
-    can("ROLE_DEVICE_CONTROL_READ")
-      ? {
-          channels: ["/operations/*"],
-          take: (messages) => {
-            const names = new Map(operations.data.value?.map((one) => [one.deviceId, one.deviceName]));
-            const next = apply(operations.data.value ?? [], messages, (one) => (!status || one.status === status) && (!bulk || one.bulkOperationId === bulk));
-            operations.data.value = withNames(next, names).sort((a, b) => Number(b.id) - Number(a.id));
-            findNames(operations.data);
-          },
-        }
-      : undefined,
-  );
+  const operations = useList<Operation>({
+    path: "/devicecontrol/operations",
+    member: "operations",
+    params: { status, bulkOperationId: bulk, deviceId, revert: true },
+    live: {
+      ...useScope("operations", "ROLE_DEVICE_CONTROL_READ"),
+      take: (list, messages) => {
+        const names = new Map(list.map((one) => [one.deviceId, one.deviceName]));
+        const next = apply(list, messages, (one) => (!status || one.status === status) && (!bulk || one.bulkOperationId === bulk) && (!deviceId || one.deviceId === deviceId));
+        queueMicrotask(() => findNames(operations.data));
+        return withNames(next, names).sort((a, b) => Number(b.id) - Number(a.id));
+      },
+    },
+  });
   const chosen = operations.data.value?.find((one) => one.id === watched.value);
   const columns: Column<Operation>[] = [
     { title: "Status", width: "7.5rem", cell: (one) => <StatusMark of={one.status} /> },
@@ -73,9 +71,10 @@ export function Operations() {
   return (
     <Page
       title="Operations"
-      sub={(operations.data.value?.length ?? 0) >= MOST && `The newest ${MOST.toLocaleString()}; there may be older ones.`}
+      sub={<ListStanding of={operations} noun="operation" />}
       actions={
         <>
+          {!!operations.data.value?.length && <Exports name="operations" all={operations.all} columns={EXPORTED} />}
           {can("ROLE_DEVICE_CONTROL_ADMIN") && <button type="button" class="primary" onClick={() => (creating.value = "one")}>New operation</button>}
           {can("ROLE_BULK_OPERATION_ADMIN") && <button type="button" onClick={() => (creating.value = "bulk")}>For a whole group</button>}
         </>
@@ -83,12 +82,13 @@ export function Operations() {
     >
       {can("ROLE_BULK_OPERATION_READ") && <BulkOperations shown={bulk} />}
       <div class="filters">
-        <Choice label="Status" value={status} onChange={(value) => setParams({ status: value })} options={[["", "All"], ...STATES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
-        {bulk && <span class="chip">of one roll-out <button type="button" class="plain" aria-label="Show the operations of all" onClick={() => setParams({ bulk: "" })}>×</button></span>}
+        <Choice label="Status" value={status} onChange={(value) => chooseParams({ status: value })} options={[["", "All"], ...STATES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
+        {bulk && <span class="chip">of one roll-out <button type="button" class="plain" aria-label="Show the operations of all" onClick={() => chooseParams({ bulk: "" })}>×</button></span>}
+        {deviceId && <span class="chip">of one device <button type="button" class="plain" aria-label="Show the operations of all devices" onClick={() => chooseParams({ device: "" })}>×</button></span>}
       </div>
       <div class="fill">
-        <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>{status ? "No operation has this status." : "No operation was created yet. An operation asks a device to do something, such as to restart."}</p>}>
-          {(list) => <VirtualTable label="Operations" columns={columns} items={list} keyOf={(one) => one.id} />}
+        <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>{status || deviceId ? "No operation matches." : "No operation was created yet. An operation asks a device to do something, such as to restart."}</p>}>
+          {(list) => <VirtualTable label="Operations" columns={columns} items={list} keyOf={(one) => one.id} onEnd={operations.more} total={operations.rest.value.total} filters={`${status} ${bulk} ${deviceId}`} />}
         </States>
       </div>
       {chosen && <Details of={chosen} onClose={() => (watched.value = null)} />}
@@ -97,6 +97,16 @@ export function Operations() {
     </Page>
   );
 }
+
+const EXPORTED: Record<string, (one: Operation) => unknown> = {
+  id: (one) => one.id,
+  creationTime: (one) => one.creationTime,
+  status: (one) => one.status,
+  operation: titleOf,
+  deviceId: (one) => one.deviceId,
+  deviceName: (one) => one.deviceName,
+  failureReason: (one) => one.failureReason,
+};
 
 function Details({ of: operation, onClose }: { of: Operation; onClose: () => void }) {
   const content = Object.fromEntries(Object.entries(operation).filter(([name]) => !COMMON.has(name)));
@@ -110,93 +120,6 @@ function Details({ of: operation, onClose }: { of: Operation; onClose: () => voi
         <dt>Id</dt><dd><code>{operation.id}</code></dd>
       </dl>
       <pre tabIndex={0}>{JSON.stringify(content, null, 2)}</pre>
-    </Dialog>
-  );
-}
-
-/**
- * The reason why an operation is still pending, in the server's words. It is requested again while the operation is
- * pending.
- */
-export function Why({ of: operation }: { of: Operation }) {
-  const diagnosis = useSignal<Diagnosis | null>(null);
-  const error = useSignal("");
-  const isPending = operation.status === "PENDING";
-  useEffect(() => {
-    if (!isPending) return;
-    const ask = () => {
-      if (document.hidden) return;
-      get<Diagnosis>(path`/devicecontrol/operations/${operation.id}/diagnosis`)
-        .then((found) => ([diagnosis.value, error.value] = [found, ""]))
-        .catch((failed) => (error.value = asError(failed).message));
-    };
-    ask();
-    const timer = setInterval(ask, 5000);
-    return () => clearInterval(timer);
-  }, [operation.id, isPending]);
-  if (!isPending) return null;
-  return (
-    <div class="why">
-      <b>Why is it still pending?</b>
-      {error.value && <p class="problem">{error.value}</p>}
-      <ul>{diagnosis.value?.causes.map((cause) => <li key={cause.cause + cause.message}>{cause.message}.</li>)}</ul>
-    </div>
-  );
-}
-
-const TEMPLATES: [string, object][] = [
-  ["Restart", { plat_Restart: {} }],
-  ["Command", { plat_Command: { text: "status" } }],
-  ["Firmware", { plat_Firmware: { name: "", version: "", url: "" } }],
-  ["Configuration", { plat_Configuration: { config: "" } }],
-  ["Logs", { plat_LogfileRequest: { logFile: "", dateFrom: "", dateTo: "", searchText: "", maximumLines: 1000 } }],
-];
-
-export function Content({ value, onChange }: { value: string; onChange: (value: string) => void }) {
-  return (
-    <>
-      <div class="templates" role="group" aria-label="Templates">
-        {TEMPLATES.map(([name, content]) => <button key={name} type="button" class="small" onClick={() => onChange(JSON.stringify({ description: name, ...content }, null, 2))}>{name}</button>)}
-      </div>
-      <Field label="What the device is to do" hint="JSON, as the device understands it">
-        <textarea name="content" rows={7} spellcheck={false} class="code" value={value} onInput={(event) => onChange(event.currentTarget.value)} />
-      </Field>
-    </>
-  );
-}
-
-export function parsed(text: string): Record<string, unknown> {
-  const value = JSON.parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("This is not a JSON object.");
-  return value;
-}
-
-export const FIRST_CONTENT = JSON.stringify({ description: "Restart", plat_Restart: {} }, null, 2);
-
-export function NewOperation({ device, onClose }: { device?: ManagedObject; onClose: () => void }) {
-  const content = useSignal(FIRST_CONTENT);
-  const agents = useLoad(
-    () => (device ? Promise.resolve([device]) : get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) $orderby=name", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects)),
-    [],
-  );
-  const send = async (form: FormData) => {
-    const deviceId = device?.id ?? String(form.get("device"));
-    await call("POST", "/devicecontrol/operations", { body: { deviceId, ...parsed(content.value) } });
-    tell("The operation was created.");
-    onClose();
-  };
-  return (
-    <Dialog title={device ? `New operation for ${device.name ?? device.id}` : "New operation"} onClose={onClose}>
-      <Form send={send} action="Create" disabled={!agents.data.value}>
-        {!device && (
-          <Field label="Device">
-            <select name="device" required>
-              {agents.data.value?.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id} ({one.id})</option>)}
-            </select>
-          </Field>
-        )}
-        <Content value={content.value} onChange={(value) => (content.value = value)} />
-      </Form>
     </Dialog>
   );
 }

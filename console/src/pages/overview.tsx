@@ -2,87 +2,127 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Message } from "cometd";
 import { count, get, withQuery } from "../api";
+import { useList } from "../list";
 import { connection, received, subscribe } from "../live";
-import { apply, useLoad } from "../load";
+import { apply, useCalm, useLoad } from "../load";
 import { link } from "../router";
+import { seen, useScope } from "../scope";
 import { can, canSee, session } from "../session";
 import { Time } from "../time";
-import type { Alarm, ManagedObject, SeverityName } from "../types";
+import type { Alarm, ManagedObject, Notification, SeverityName } from "../types";
 import { Chart, type ChartHandle, type Data } from "../ui/chart";
 import { Card, Page, SeverityMark, States } from "../ui/kit";
+import { Standing } from "../ui/standing";
+import { availabilityOf } from "./devices";
 import { BulkOperations } from "./rollouts";
 import type { Activity } from "./usage";
 
 export const SEVERITIES: SeverityName[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
 
+/** Devices are counted again at most this often while they change, and alarms this often. */
+const CALM_SECONDS = 5;
+const ALARM_SECONDS = 2;
+
 export function Overview() {
+  const { roles, permitted } = session.value!;
+  if (![...roles].some((role) => !/OWN/.test(role)) && permitted.length === 0 && seen.value?.ids.length === 0) {
+    return (
+      <Page title="Overview">
+        <div class="state"><p>You have no rights for data of this tenant. Ask an administrator for a group.</p></div>
+      </Page>
+    );
+  }
   return (
     <Page title="Overview">
       <div class="tiles">
         <DeviceTiles />
         {canSee("ROLE_ALARM_READ") && <AlarmTiles />}
       </div>
-      <Pulse />
-      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations onlyUnderWay />}
       <div class="two">
         {canSee("ROLE_ALARM_READ") && <WrongNow />}
         <Silent />
       </div>
+      <Pulse />
+      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations onlyUnderWay />}
     </Page>
   );
 }
 
-/** Runs a function at most once a second, and once more after the last request. */
-function useCalm(run: () => void): () => void {
-  const timer = useRef(0);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return () => {
-    if (timer.current) return;
-    timer.current = window.setTimeout(() => {
-      timer.current = 0;
-      run();
-    }, 1000);
+const STATES = ["AVAILABLE", "UNAVAILABLE", "MAINTENANCE"] as const;
+
+interface Devices {
+  all: number;
+  available: number;
+  unavailable: number;
+  maintenance: number;
+  /** Whether there are more devices than were counted. */
+  isPartial: boolean;
+}
+
+/** Counts the devices at the server, or those that a user without the role sees. */
+async function countDevices(): Promise<Devices> {
+  const query = (condition: string) => count("/inventory/managedObjects", { query: `has(plat_IsDevice)${condition}` });
+  const counts = await Promise.all([query(""), ...STATES.map((word) => query(` and plat_Availability.status eq '${word}'`))]);
+  const [all, available, unavailable, maintenance] = counts.every((one) => one !== null) ? counts : countSeen();
+  return { all: all!, available: available!, unavailable: unavailable!, maintenance: maintenance!, isPartial: counts.includes(null) && !seen.value?.isAll };
+}
+
+function countSeen(): number[] {
+  const devices = seen.value?.devices ?? [];
+  return [devices.length, ...STATES.map((word) => devices.filter((one) => availabilityOf(one).status === word).length)];
+}
+
+/** Returns whether a notification may change a count: an object that is new, gone, or available in another way. */
+function useChanges(): (messages: Message[]) => boolean {
+  const known = useRef(new Map<string, string>());
+  return (messages) => {
+    let isChange = false;
+    for (const { data } of messages) {
+      const { realtimeAction, data: object } = data as Notification<ManagedObject>;
+      if (realtimeAction !== "UPDATE" || typeof object === "string") {
+        isChange = true;
+        continue;
+      }
+      const { status = "" } = availabilityOf(object);
+      if (known.current.get(object.id) !== status) isChange = true;
+      known.current.set(object.id, status);
+    }
+    return isChange;
   };
 }
 
 function DeviceTiles() {
-  const of = useLoad(
-    async () => {
-      const status = (word: string) => count("/inventory/managedObjects", { query: `has(plat_IsDevice) and plat_Availability.status eq '${word}'` });
-      const [all, available, unavailable, maintenance] = await Promise.all([
-        count("/inventory/managedObjects", { fragmentType: "plat_IsDevice" }),
-        status("AVAILABLE"),
-        status("UNAVAILABLE"),
-        status("MAINTENANCE"),
-      ]);
-      return { all, available, unavailable, maintenance, unwatched: Math.max(0, all - available - unavailable - maintenance) };
-    },
-    [],
-    can("ROLE_INVENTORY_READ") ? { channels: ["/managedobjects/*"], take: () => soon() } : undefined,
-  );
-  const soon = useCalm(of.reload);
+  const scope = useScope("managedobjects", "ROLE_INVENTORY_READ");
+  const mayChange = useChanges();
+  const of = useLoad(countDevices, [can("ROLE_INVENTORY_READ") || seen.value], { ...scope, take: (messages) => mayChange(messages) && soon() });
+  const soon = useCalm(CALM_SECONDS, of.reload);
   return (
-    <Card class="tile wide-tile" title="Devices">
-      <States of={of}>
-        {(sum) => (
-          <>
-            <a class="figure" href={link(["devices"])}>{sum.all.toLocaleString()}</a>
-            <div class="stack" aria-hidden="true">
-              {(["available", "unavailable", "maintenance", "unwatched"] as const).map((word) => (
-                <span key={word} class={`part ${word}`} style={{ flexGrow: sum[word] }} />
-              ))}
-            </div>
-            <ul class="legend">
-              <li><a href={link(["devices"], { availability: "AVAILABLE" })}><span class="dot available" />{sum.available.toLocaleString()} available</a></li>
-              <li><a href={link(["devices"], { availability: "UNAVAILABLE" })}><span class="dot unavailable" />{sum.unavailable.toLocaleString()} unavailable</a></li>
-              <li><a href={link(["devices"], { availability: "MAINTENANCE" })}><span class="dot maintenance" />{sum.maintenance.toLocaleString()} in maintenance</a></li>
-              <li><span class="dot unwatched" />{sum.unwatched.toLocaleString()} not watched</li>
-            </ul>
-          </>
-        )}
+    <Card class="tile wide-tile" title="Devices" aside={<Standing of={of} />}>
+      <States of={of} isEmpty={(sum) => sum.all === 0 && sum.isPartial} empty={<p>Your rights show no device here.</p>}>
+        {(sum) => <DeviceCounts of={sum} />}
       </States>
     </Card>
+  );
+}
+
+function DeviceCounts({ of: sum }: { of: Devices }) {
+  const unwatched = Math.max(0, sum.all - sum.available - sum.unavailable - sum.maintenance);
+  const parts = { available: sum.available, unavailable: sum.unavailable, maintenance: sum.maintenance, unwatched };
+  return (
+    <>
+      <a class="figure" href={link(["devices"])}>{sum.all.toLocaleString()}{sum.isPartial && <span class="partial"> or more</span>}</a>
+      <div class="stack" aria-hidden="true">
+        {Object.entries(parts).map(([word, number]) => <span key={word} class={`part ${word}`} style={{ flexGrow: number }} />)}
+      </div>
+      <ul class="legend">
+        <li><a href={link(["devices"], { availability: "AVAILABLE" })}><span class="dot available" />{sum.available.toLocaleString()} available</a></li>
+        <li><a href={link(["devices"], { availability: "UNAVAILABLE" })}><span class="dot unavailable" />{sum.unavailable.toLocaleString()} unavailable</a></li>
+        <li><a href={link(["devices"], { availability: "MAINTENANCE" })}><span class="dot maintenance" />{sum.maintenance.toLocaleString()} in maintenance</a></li>
+        <li><span class="dot unwatched" />{unwatched.toLocaleString()} not watched</li>
+      </ul>
+    </>
   );
 }
 
@@ -90,11 +130,11 @@ function AlarmTiles() {
   const of = useLoad(
     () => Promise.all(SEVERITIES.map((severity) => get<string | number>(withQuery("/alarm/alarms/count", { severity, resolved: false })).then(Number))),
     [],
-    can("ROLE_ALARM_READ") ? { channels: ["/alarms/*"], take: () => soon() } : undefined,
+    { ...useScope("alarms", "ROLE_ALARM_READ"), take: () => soon() },
   );
-  const soon = useCalm(of.reload);
+  const soon = useCalm(ALARM_SECONDS, of.reload);
   return (
-    <Card class="tile wide-tile" title="Open alarms">
+    <Card class="tile wide-tile" title="Open alarms" aside={<Standing of={of} />}>
       <States of={of}>
         {(counts) => (
           <ul class="severities">
@@ -202,22 +242,16 @@ const isOpen = (alarm: Alarm) => alarm.status !== "CLEARED";
 
 /** The worst open alarms, updated live. */
 function WrongNow() {
-  const of = useLoad(
-    async () => {
-      const pages = await Promise.all(
-        SEVERITIES.slice(0, 2).map((severity) => get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { severity, resolved: false, pageSize: 50 }))),
-      );
-      return pages.flatMap((page) => page.alarms);
-    },
-    [],
-    can("ROLE_ALARM_READ")
-      ? { channels: ["/alarms/*"], take: (messages) => (of.data.value = apply(of.data.value ?? [], messages, (alarm) => isOpen(alarm) && RANK[alarm.severity] < 2).slice(0, 200)) }
-      : undefined,
-  );
+  const of = useList<Alarm>({
+    path: "/alarm/alarms",
+    member: "alarms",
+    params: { severity: "CRITICAL,MAJOR", resolved: false },
+    live: { ...useScope("alarms", "ROLE_ALARM_READ"), take: (list, messages) => apply(list, messages, (alarm) => isOpen(alarm) && RANK[alarm.severity] < 2) },
+  });
   const worst = (alarms: Alarm[]) => [...alarms].sort((a, b) => RANK[a.severity] - RANK[b.severity] || b.time.localeCompare(a.time)).slice(0, 8);
   return (
-    <Card title="What is wrong now" aside={<a href={link(["alarms"])}>All alarms</a>}>
-      <States of={of} isEmpty={(alarms) => alarms.length === 0} empty={<p>No critical or major alarm is open.</p>}>
+    <Card title="What is wrong now" aside={<><Standing of={of} /><a href={link(["alarms"])}>All alarms</a></>}>
+      <States of={of} isEmpty={(alarms) => alarms.length === 0} empty={<p>{of.rest.value.next ? "None of the alarms that were examined is of a device that you may see. There are more." : "No critical or major alarm is open."}</p>}>
         {(alarms) => (
           <ul class="rows">
             {worst(alarms).map((alarm) => (
@@ -236,19 +270,23 @@ function WrongNow() {
 
 /** The devices that have not sent a message in time. */
 function Silent() {
+  const mayChange = useChanges();
   const of = useLoad(
-    () =>
-      get<{ managedObjects: ManagedObject[] }>(
-        withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) and plat_Availability.status eq 'UNAVAILABLE' $orderby=plat_Availability.lastMessage", pageSize: 8, withChildren: false }),
-      ).then((page) => page.managedObjects),
+    async () => {
+      const [silent, watched] = await Promise.all([
+        get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) and plat_Availability.status eq 'UNAVAILABLE' $orderby=plat_Availability.lastMessage", pageSize: 8, withChildren: false })),
+        get<{ managedObjects: ManagedObject[]; next?: string }>(withQuery("/inventory/managedObjects", { query: "has(plat_IsDevice) and has(plat_Availability)", pageSize: 1, withChildren: false })),
+      ]);
+      return { devices: silent.managedObjects, isWatched: watched.managedObjects.length > 0 };
+    },
     [],
-    can("ROLE_INVENTORY_READ") ? { channels: ["/managedobjects/*"], take: () => soon() } : undefined,
+    { ...useScope("managedobjects", "ROLE_INVENTORY_READ"), take: (messages) => mayChange(messages) && soon() },
   );
-  const soon = useCalm(of.reload);
+  const soon = useCalm(CALM_SECONDS, of.reload);
   return (
-    <Card title="Unavailable devices" aside={<a href={link(["devices"], { availability: "UNAVAILABLE" })}>All of them</a>}>
-      <States of={of} isEmpty={(devices) => devices.length === 0} empty={<p>Every watched device sends in time. A device is watched when it has a response interval.</p>}>
-        {(devices) => (
+    <Card title="Unavailable devices" aside={<><Standing of={of} /><a href={link(["devices"], { availability: "UNAVAILABLE" })}>All of them</a></>}>
+      <States of={of} isEmpty={({ devices }) => devices.length === 0} empty={<p>{of.data.value?.isWatched ? "Every watched device sends in time." : "No device is watched, so a silent one is not noticed."} A device is watched when it has a response interval.</p>}>
+        {({ devices }) => (
           <ul class="rows">
             {devices.map((device) => (
               <li key={device.id}>

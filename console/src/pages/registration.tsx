@@ -1,12 +1,13 @@
 // The registration of devices: one that requests its password, or a file with many.
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { call, get, path, upload } from "../api";
-import { useLoad } from "../load";
+import { call, path, upload } from "../api";
+import { useList } from "../list";
+import { useEvery } from "../load";
 import { link } from "../router";
 import { can } from "../session";
 import { Action, Card, Field, Form, Page, States, StatusMark } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
 
 interface Request {
   id: string;
@@ -14,14 +15,11 @@ interface Request {
 }
 
 /** Registration requests cause no notifications, so this page reads them regularly while it is visible. */
-const ASK_EVERY = 2000;
+const ASK_EVERY_SECONDS = 2;
 
 export function Registration() {
-  const requests = useLoad(() => get<{ newDeviceRequests: Request[] }>("/devicecontrol/newDeviceRequests?pageSize=2000").then((page) => page.newDeviceRequests.reverse()), []);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || requests.reload(), ASK_EVERY);
-    return () => clearInterval(timer);
-  }, []);
+  const requests = useList<Request>({ path: "/devicecontrol/newDeviceRequests", member: "newDeviceRequests" });
+  useEvery(ASK_EVERY_SECONDS, requests.reload);
   const addressOf = (one: Request) => path`/devicecontrol/newDeviceRequests/${one.id}`;
   return (
     <Page title="Registration">
@@ -29,11 +27,11 @@ export function Registration() {
         {can("ROLE_DEVICE_CONTROL_ADMIN") && <One onCreated={requests.reload} />}
         {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onDone={requests.reload} />}
       </div>
-      <Card title="Waiting">
+      <Card title="Waiting" aside={<ListStanding of={requests} noun="request" every={ASK_EVERY_SECONDS} />}>
         <States of={requests} isEmpty={(list) => list.length === 0} empty={<p>No device is waiting. Register one, and switch it on.</p>}>
           {(list) => (
             <ul class="rows">
-              {list.map((one) => (
+              {[...list].reverse().map((one) => (
                 <li key={one.id} class="arrives">
                   <span class={`dot ${one.status === "WAITING_FOR_CONNECTION" ? "waiting" : one.status === "ACCEPTED" ? "available" : "maintenance"}`} />
                   <code class="grow clip">{one.id}</code>
@@ -48,6 +46,7 @@ export function Registration() {
             </ul>
           )}
         </States>
+        <MoreRows of={requests} noun="request" />
       </Card>
     </Page>
   );
@@ -121,7 +120,7 @@ function Many({ onDone }: { onDone: () => void }) {
           <div class="scroll" tabIndex={0} role="region" aria-label="First rows of the file">
             <table>
               <thead><tr>{preview.value[0]?.map((cell, index) => <th key={index} scope="col">{cell}</th>)}</tr></thead>
-              <tbody>{preview.value.slice(1).map((row, line) => <tr key={line}>{row.map((cell, index) => <td key={index}>{/CREDENTIALS/i.test(preview.value![0][index] ?? "") ? "••••••" : cell}</td>)}</tr>)}</tbody>
+              <tbody>{preview.value.slice(1).map((row, line) => <tr key={line}>{row.map((cell, index) => <td key={index}>{isSecret(preview.value![0], index) ? "••••••" : cell}</td>)}</tr>)}</tbody>
             </table>
           </div>
         )}
@@ -143,6 +142,9 @@ function Many({ onDone }: { onDone: () => void }) {
   );
 }
 
+/** Whether a cell may be a password. A row that is longer than the head has cells that nobody named. */
+const isSecret = (head: string[], index: number) => index >= head.length || /CREDENTIALS|PASSWORD/i.test(head[index]);
+
 /** The rows that failed, each with the server's reason. */
 function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
   return (
@@ -157,8 +159,28 @@ function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
 
 /** Returns the first rows of a file for a preview; the server parses the file itself. */
 function firstRows(text: string): string[][] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim()).slice(0, 6);
-  const separators = ["\t", ";", ","];
-  const separator = separators.reduce((best, one) => ((lines[0] ?? "").split(one).length > (lines[0] ?? "").split(best).length ? one : best));
-  return lines.map((line) => line.split(separator).map((cell) => cell.trim().replace(/^"|"$/g, "")));
+  const named = text.match(/^\uFEFF?sep=(.)\r?\n/i);
+  const body = text.slice(named?.[0].length ?? (text.startsWith("\uFEFF") ? 1 : 0));
+  const [head] = body.split(/\r?\n/, 1);
+  const separator = named?.[1] ?? ["\t", ";", ","].reduce((best, one) => (head.split(one).length > head.split(best).length ? one : best));
+  return rowsOf(body, separator).filter((row) => row.some((cell) => cell !== "")).slice(0, 6);
+}
+
+/** Splits CSV text. A quoted cell may contain separators, line ends and doubled quotes. */
+function rowsOf(text: string, separator: string): string[][] {
+  const rows: string[][] = [[]];
+  const cells = new RegExp(`\\s*"((?:[^"]|"")*)"[^${separator}\\r\\n]*|([^${separator}\\r\\n]*)`, "y");
+  for (let at = 0; at <= text.length; ) {
+    cells.lastIndex = at;
+    const [whole, quoted, plain] = cells.exec(text)!;
+    rows.at(-1)!.push(quoted !== undefined ? quoted.replaceAll('""', '"') : plain.trim());
+    at += whole.length;
+    if (at >= text.length) break;
+    if (text[at] === separator) at += 1;
+    else {
+      at += text[at] === "\r" && text[at + 1] === "\n" ? 2 : 1;
+      rows.push([]);
+    }
+  }
+  return rows;
 }

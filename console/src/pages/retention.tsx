@@ -2,10 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";
+import { useList } from "../list";
 import { asError, useLoad } from "../load";
 import { can } from "../session";
 import { Time } from "../time";
 import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
+import { MoreRows, Standing } from "../ui/standing";
 
 const KINDS: [string, string][] = [
   ["*", "all data"],
@@ -43,15 +45,16 @@ const described = (rule: Rule) => {
 };
 
 export function Retention() {
-  const rules = useLoad(() => get<{ retentionRules: Rule[] }>("/retention/retentions?pageSize=2000").then((page) => page.retentionRules), []);
+  const rules = useList<Rule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
   const runs = useLoad(() => get<{ retentionRuns: Run[] }>("/retention/runs?pageSize=3").then((page) => page.retentionRuns), []);
   const creating = useSignal(false);
   const mayChange = can("ROLE_RETENTION_RULE_ADMIN");
   return (
-    <Card title="Old data" aside={mayChange && <button type="button" onClick={() => (creating.value = true)}>New rule</button>}>
+    <Card title="Old data" aside={<><Standing of={rules} />{mayChange && <button type="button" onClick={() => (creating.value = true)}>New rule</button>}</>}>
       <States of={rules} isEmpty={(list) => list.length === 0} empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}>
         {(list) => <ul class="rows">{list.map((rule) => <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />)}</ul>}
       </States>
+      <MoreRows of={rules} noun="rule" />
       {runs.data.value?.map((run) => <p key={run.dueTime} class="faint">The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"} {counts(run.deleted)}.</p>)}
       {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
     </Card>

@@ -2,18 +2,24 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, get, path, withQuery } from "../api";
-import { useLoad } from "../load";
+import { call, path } from "../api";
+import { useGroups } from "../groups";
+import { useList } from "../list";
+import { subscribe } from "../live";
+import { useEvery } from "../load";
 import { link } from "../router";
+import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
-import type { BulkOperation, ManagedObject } from "../types";
+import type { BulkOperation } from "../types";
 import { Action, Card, Dialog, Field, Form, States, StatusMark, tell } from "../ui/kit";
-import { Content, FIRST_CONTENT, parsed, titleOf } from "./operations";
+import { Standing } from "../ui/standing";
+import { Content, FIRST_CONTENT, parsed } from "./new_operation";
+import { titleOf } from "./operations";
 
 export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   const content = useSignal(FIRST_CONTENT);
-  const groups = useLoad(() => get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: 2000, withChildren: false })).then((page) => page.managedObjects), []);
+  const groups = useGroups();
   const send = async (form: FormData) => {
     await call("POST", "/devicecontrol/bulkoperations", {
       body: { groupId: form.get("group"), startDate: startOf(form), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
@@ -23,11 +29,11 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="An operation for a whole group" onClose={onClose}>
-      <Form send={send} action="Start" disabled={!groups.data.value?.length}>
-        <States of={groups} isEmpty={(list) => list.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
-          {(list) => (
-            <Field label="Group">
-              <select name="group" required>{list.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id}</option>)}</select>
+      <Form send={send} action="Start" disabled={!groups.data.value?.all.length}>
+        <States of={groups} isEmpty={({ all }) => all.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
+          {({ all, isAll }) => (
+            <Field label="Group" hint={isAll ? undefined : `The first ${all.length.toLocaleString()} groups.`}>
+              <select name="group" required>{all.map((one) => <option key={one.object.id} value={one.object.id}>{one.path}</option>)}</select>
             </Field>
           )}
         </States>
@@ -49,29 +55,34 @@ function startOf(form: FormData): string {
   return (chosen ? new Date(chosen) : new Date()).toISOString();
 }
 
+const RUNNING_SECONDS = 1;
+
 /** Bulk operations with their progress, which is counted again when operations change. */
 export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string; onlyUnderWay?: boolean }) {
-  const bulk = useLoad(
-    () => get<{ bulkOperations: BulkOperation[] }>("/devicecontrol/bulkoperations?pageSize=2000").then((page) => page.bulkOperations.reverse()),
-    [],
-    can("ROLE_DEVICE_CONTROL_READ") ? { channels: ["/operations/*"], take: (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true) } : undefined,
-  );
-  const stale = useSignal(false);
-  const isRunning = bulk.data.value?.some(isUnderWay);
+  const bulk = useList<BulkOperation>({ path: "/devicecontrol/bulkoperations", member: "bulkOperations", pageSize: 2000 });
+  const operations = useScope("operations", "ROLE_DEVICE_CONTROL_READ");
   useEffect(() => {
-    // The status of a bulk operation is not notified, so it is read again while one is running or operations change.
-    const timer = setInterval(() => {
-      if (document.hidden || !(stale.value || isRunning)) return;
-      stale.value = false;
-      bulk.reload();
-    }, onlyUnderWay ? 3000 : 1000);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  const list = (bulk.data.value ?? []).filter((one) => !onlyUnderWay || isUnderWay(one)).slice(0, onlyUnderWay ? 3 : 10);
+    const subscriptions = operations.channels.map((channel) => subscribe(channel, (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true)));
+    return () => subscriptions.forEach((one) => one.end());
+  }, [operations.channels.join(" ")]);
+  const stale = useSignal(false);
+  const shownNumber = useSignal(onlyUnderWay ? 3 : 10);
+  const isRunning = bulk.data.value?.some(isUnderWay);
+  // The status of a bulk operation is not notified, so it is read again while one is running or operations change.
+  useEvery(onlyUnderWay ? 3 : RUNNING_SECONDS, () => {
+    if (!stale.value && !isRunning) return;
+    stale.value = false;
+    bulk.reload();
+  });
+  // The server lists the oldest first, so the newest are only known at the end of the list.
+  useEffect(() => bulk.more(), [bulk.rest.value]);
+  const matching = (bulk.data.value ?? []).slice().reverse().filter((one) => !onlyUnderWay || isUnderWay(one));
+  const list = matching.slice(0, shownNumber.value);
   if (list.length === 0) return null;
   return (
-    <Card title="Roll-outs" aside={onlyUnderWay && <a href={link(["operations"])}>All operations</a>}>
+    <Card title="Roll-outs" aside={<><Standing of={bulk} every={isRunning ? RUNNING_SECONDS : undefined} />{onlyUnderWay && <a href={link(["operations"])}>All operations</a>}</>}>
       <ul class="rows">{list.map((one) => <RollOut key={one.id} of={one} shown={one.id === shown} onChanged={bulk.reload} />)}</ul>
+      {matching.length > list.length && <p><span class="partial">{list.length} of {matching.length.toLocaleString()} roll-outs</span> <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>Show more</button></p>}
     </Card>
   );
 }

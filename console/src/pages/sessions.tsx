@@ -1,11 +1,12 @@
 // The sessions of clients that receive notifications: their users, their connections, their queues.
 
-import { useEffect } from "preact/hooks";
 import { call, get, path } from "../api";
-import { useLoad } from "../load";
+import { useEvery, useLoad } from "../load";
+import { pathOf } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import { Action, Card, States } from "../ui/kit";
+import { Standing } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
 
 interface ClientSession {
@@ -26,16 +27,27 @@ interface Collection {
   next?: string;
 }
 
-const ASK_EVERY = 5000;
-const MOST = 2000;
+const ASK_EVERY_SECONDS = 5;
+const PAGE_SIZE = 2000;
+const MOST = 10_000;
+/** Reads the sessions to the end, or as many as the page shows. */
+async function read(): Promise<Collection> {
+  const all: Collection = { sessions: [], missingServers: [] };
+  let address: string | undefined = `/tenant/sessions?pageSize=${PAGE_SIZE}`;
+  while (address && all.sessions.length < MOST) {
+    const page: Collection = await get(address);
+    all.sessions.push(...page.sessions);
+    all.missingServers = page.missingServers;
+    address = page.next && pathOf(page.next);
+  }
+  return { ...all, next: address };
+}
+
 const WAYS: Record<string, string> = { LONG_POLLING: "long polling", CSV: "CSV", WEBSOCKET: "WebSocket" };
 
 export function Sessions() {
-  const sessions = useLoad(() => get<Collection>(`/tenant/sessions?pageSize=${MOST}`), []);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || sessions.reload(), ASK_EVERY);
-    return () => clearInterval(timer);
-  }, []);
+  const sessions = useLoad(read, []);
+  useEvery(ASK_EVERY_SECONDS, sessions.reload);
   const found = sessions.data.value;
   const columns: Column<ClientSession>[] = [
     { title: "User", width: "minmax(0, 1.6fr)", cell: (one) => <b class="clip">{one.user}</b> },
@@ -47,7 +59,7 @@ export function Sessions() {
     ...(can("ROLE_USER_MANAGEMENT_ADMIN") ? [{ title: "Actions", width: "6rem", cell: (one: ClientSession) => <Action class="small" label={`End the session of ${one.user}`} confirm={{ title: `End the session of ${one.user}?`, text: "Notifications that wait in it are lost. The client can connect again.", button: "End session" }} run={() => call("DELETE", path`/tenant/sessions/${one.id}`).then(sessions.reload)}>End</Action> }] : []),
   ];
   return (
-    <Card title="Sessions of this tenant" aside={found && <span class="faint">{found.sessions.length.toLocaleString()}{found.next ? " or more" : ""}</span>}>
+    <Card title="Sessions of this tenant" aside={found && <span><span class={found.next ? "partial" : "faint"}>{found.sessions.length.toLocaleString()}{found.next ? " or more" : ""}</span> <Standing of={sessions} every={ASK_EVERY_SECONDS} /></span>}>
       {found?.missingServers.length ? <p class="notice warn">These servers did not respond, and their sessions are missing: {found.missingServers.join(", ")}.</p> : null}
       <States of={sessions} isEmpty={({ sessions }) => sessions.length === 0} empty={<p>No client is connected.</p>}>
         {({ sessions }) => <div class="bounded"><VirtualTable label="Sessions" columns={columns} items={sessions} keyOf={(one) => one.id} /></div>}

@@ -1,15 +1,17 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path, withQuery } from "../api";
-import { useLoad } from "../load";
-import { route, setParams } from "../router";
+import { call, path } from "../api";
+import { useList } from "../list";
+import { chooseParams, route } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
 import { Groups, type Group } from "./groups";
 
 interface User {
+  id: string;
   userName: string;
   email?: string;
   enabled: boolean;
@@ -24,19 +26,24 @@ const base = () => path`/user/${session.value!.tenant}`;
 
 export function Users() {
   const devices = route.value.params.get("kind") === "devices";
-  const users = useLoad(() => get<{ users: User[] }>(withQuery(`${base()}/users`, { pageSize: 2000, onlyDevices: devices })).then((page) => page.users), [devices]);
-  const groups = useLoad(() => get<{ groups: Group[] }>(`${base()}/groups?pageSize=2000`).then((page) => page.groups), []);
+  const begin = route.value.params.get("name") ?? "";
+  const users = useList<User>({ path: `${base()}/users`, member: "users", params: { onlyDevices: devices, username: begin } });
+  const groups = useList<Group>({ path: `${base()}/groups`, member: "groups", pageSize: 2000 });
   const creating = useSignal(false);
   const editing = useSignal<User | null>(null);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const addressOf = (user: User) => base() + path`/users/${user.userName}`;
   return (
-    <Page title="Users" actions={mayChange && <button type="button" class="primary" onClick={() => (creating.value = true)}>New user</button>}>
+    <Page title="Users" sub={<ListStanding of={users} noun="user" />} actions={mayChange && <button type="button" class="primary" onClick={() => (creating.value = true)}>New user</button>}>
       <div class="filters">
-        <Choice label="Kind" value={devices ? "devices" : ""} onChange={(kind) => setParams({ kind })} options={[["", "People"], ["devices", "Devices"]]} />
+        <Choice label="Kind" value={devices ? "devices" : ""} onChange={(kind) => chooseParams({ kind })} options={[["", "People"], ["devices", "Devices"]]} />
+        <label class="search small">
+          <span class="hidden">Begin of the name</span>
+          <input placeholder="Begin of the name" value={begin} spellcheck={false} autocapitalize="none" onChange={(event) => chooseParams({ name: event.currentTarget.value.trim() })} />
+        </label>
       </div>
       <Card>
-        <States of={users} isEmpty={(list) => list.length === 0} empty={<p>{devices ? "No device has a user yet." : "There is no user."}</p>}>
+        <States of={users} isEmpty={(list) => list.length === 0} empty={<p>{begin ? "No user has a name that begins so." : devices ? "No device has a user yet." : "There is no user."}</p>}>
           {(list) => (
             <div class="scroll" tabIndex={0} role="region" aria-label="Users">
               <table>
@@ -64,6 +71,7 @@ export function Users() {
             </div>
           )}
         </States>
+        <MoreRows of={users} noun="user" />
       </Card>
       {groups.data.value && <Groups base={base()} groups={groups.data.value} mayChange={mayChange} onChanged={groups.reload} />}
       {editing.value && <EditUser user={editing.value} groups={groups.data.value ?? []} onClose={() => (editing.value = null)} onChanged={users.reload} />}

@@ -2,7 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { leaving, unsaved } from "../router";
 import { Icon } from "./icon";
+
+const LOST = "what you entered in this window";
 
 /** A window over the page. Escape and the button close it; the browser keeps the focus inside. */
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
@@ -12,13 +15,26 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     const shown = dialog.current!;
     shown.showModal();
     // The browser then returns the focus to where it was.
-    return () => shown.close();
+    return () => {
+      shown.close();
+      if (isChanged.current) unsaved.value = null;
+    };
   }, []);
+  const isChanged = useRef(false);
+  const note = (event: Event) => {
+    if (!(event.target as HTMLElement).closest("form[data-kept]")) return;
+    isChanged.current = true;
+    unsaved.value = LOST;
+  };
+  const close = async (event: Event) => {
+    event.preventDefault();
+    if (!isChanged.current || (await leaving.ask(LOST))) dialog.current?.close();
+  };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose}>
+    <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>
       <div class="card-head">
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={() => dialog.current?.close()}><Icon name="cross" /></button>
+        <button type="button" class="plain" aria-label="Close" onClick={close}><Icon name="cross" /></button>
       </div>
       {props.children}
     </dialog>

@@ -54,8 +54,10 @@ export function States<T>(props: {
   empty?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }) {
-  const { data, error, loading, reload } = props.of;
-  const shown = data.value;
+  const { data, error, isOld, reload } = props.of;
+  // Whether other filters gave no rows says nothing about the present ones.
+  const isUnknown = data.value === undefined || (isOld.value && props.isEmpty?.(data.value));
+  const shown = isUnknown ? undefined : data.value;
   return (
     <>
       {error.value && (
@@ -71,7 +73,7 @@ export function States<T>(props: {
         </div>
       )}
       {shown !== undefined &&
-        (props.isEmpty?.(shown) && !loading.value ? <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div> : props.children(shown))}
+        (props.isEmpty?.(shown) ? <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div> : props.children(shown))}
     </>
   );
 }
@@ -141,6 +143,7 @@ export function Action(props: {
 }) {
   const busy = useSignal(false);
   const run = async () => {
+    if (busy.value) return;
     try {
       const question = typeof props.confirm === "function" ? await props.confirm() : props.confirm;
       if (question && !(await ask(question))) return;
@@ -154,7 +157,8 @@ export function Action(props: {
     }
   };
   return (
-    <button type="button" class={props.class} disabled={busy.value || props.disabled} aria-label={props.label} onClick={run}>
+    // A disabled button would lose the focus.
+    <button type="button" class={props.class} disabled={props.disabled} aria-disabled={busy.value} aria-label={props.label} onClick={run}>
       {props.children}
     </button>
   );
@@ -203,7 +207,7 @@ export function Form(props: {
   };
   const button = <button type="submit" class="primary" disabled={props.disabled}>{props.action}</button>;
   return (
-    <form class="stacked" onSubmit={submit}>
+    <form class="stacked" data-kept onSubmit={submit}>
       {props.children}
       {problem.value && <p class="problem" role="alert">{problem.value}</p>}
       {props.beside ? <div class="between">{button}{props.beside}</div> : button}

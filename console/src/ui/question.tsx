@@ -3,6 +3,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { leaving } from "../router";
 import { Dialog } from "./dialog";
 
 export interface Question {
@@ -35,6 +36,8 @@ export function ask(question: Question): Promise<boolean> {
     asked.value = { ...question, decide };
   });
 }
+
+leaving.ask = (what) => ask({ title: `Discard ${what}?`, text: "It was not saved.", button: "Discard" });
 
 /** The place of the open question, above everything else. */
 export function Questions() {

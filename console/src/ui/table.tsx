@@ -2,7 +2,9 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { recall, remember } from "../router";
+import { useKeptFocus } from "./focus";
 
 export interface Column<T> {
   title: string;
@@ -30,19 +32,27 @@ export function VirtualTable<T>(props: {
   rowClass?: (item: T) => string;
   /** Called when the end becomes visible and the list is incomplete. */
   onEnd?: () => void;
-  total?: number;
+  total?: number | null;
+  /** The filters of the list. With others it begins at its top again. */
+  filters?: string;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const view = useSignal({ top: 0, height: 600, narrow: false });
+  const place = `place of ${props.label} ${props.filters ?? ""}`;
   const measure = () => {
     // An observer may still report after the table has left the page.
     if (!box.current) return;
+    remember(place, box.current.scrollTop);
     const { scrollTop, clientHeight, clientWidth } = box.current;
     const narrow = clientWidth < 620;
     const next = { top: Math.floor(scrollTop / (narrow ? NARROW_ROW : ROW)), height: clientHeight, narrow };
     const last = view.peek();
     if (next.top !== last.top || next.height !== last.height || next.narrow !== last.narrow) view.value = next;
   };
+  useLayoutEffect(() => {
+    box.current!.scrollTop = recall<number>(place) ?? 0;
+  }, [place]);
+  useKeptFocus(box);
   useEffect(() => {
     measure();
     const observer = new ResizeObserver(measure);
@@ -70,6 +80,7 @@ export function VirtualTable<T>(props: {
           <div
             key={props.keyOf(item)}
             role="row"
+            data-key={props.keyOf(item)}
             aria-rowindex={from + index + 1}
             class={`virtual-row ${props.rowClass?.(item) ?? ""}`}
             style={{ ...grid, transform: `translateY(${(from + index) * row}px)` }}

@@ -1,4 +1,4 @@
-// The console in a real browser against a real server; see ../README.md. `--only` runs some flows, `--files` takes the
+// The console in a real browser against a real server; see ../README.md. `--only` runs those flows whose names contain one of the parts between `|`, `--files` takes the
 // console from a directory instead of the server.
 //
 //   node run.mjs --server <program> [--browser <program>] [--only <part of a name>] [--files <directory>]
@@ -12,6 +12,7 @@ import { Demo } from "./demo.mjs";
 import * as demo from "./flows/demo.mjs";
 import * as destruction from "./flows/destruction.mjs";
 import * as figures from "./flows/figures.mjs";
+import * as lists from "./flows/lists.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
 import * as tools from "./flows/tools.mjs";
@@ -19,7 +20,7 @@ import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
-const FLOWS = Object.assign({}, people, watching, figures, management, destruction, tools, demo, connection);
+const FLOWS = Object.assign({}, people, watching, lists, figures, management, destruction, tools, demo, connection);
 
 /** Returns `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");
@@ -31,7 +32,7 @@ async function play({ only, ...values }, program) {
     const response = await stage.fetch("/", { headers: { Accept: "text/html" } });
     if (!(await response.text()).includes('id="app"')) throw new Error("this server was built without its console");
     for (const [name, flow] of Object.entries(FLOWS)) {
-      if (only && !sentence(name).includes(only)) continue;
+      if (only && !only.split("|").some((part) => sentence(name).includes(part))) continue;
       const begun = Date.now();
       try {
         await flow(stage);

@@ -89,7 +89,8 @@ export class Visitor {
 
   constructor(stage, context, page) {
     Object.assign(this, { stage, context, page });
-    page.on("console", (message) => message.type() === "error" && this.#complain(message.text()));
+    // A search tries external ids of several types, of which most do not exist.
+    page.on("console", (message) => message.type() === "error" && !message.location().url.includes("/identity/externalIds/") && this.#complain(message.text()));
     page.on("pageerror", (error) => this.#complain(error.stack));
     page.on("request", (request) => {
       if (!request.url().startsWith(stage.base) && !/^(blob|data):/.test(request.url())) this.foreign.push(request.url());

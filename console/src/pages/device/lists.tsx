@@ -1,29 +1,61 @@
 // The alarms, operations and events of a device.
 
-import { download, get, path, withQuery } from "../../api";
-import { apply, useLoad } from "../../load";
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { download, path } from "../../api";
+import { type List, useList } from "../../list";
+import { apply } from "../../load";
+import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
 import { Action, Card, Icon, SeverityMark, States, StatusMark } from "../../ui/kit";
+import { useKeptFocus } from "../../ui/focus";
+import { ListStanding, Standing } from "../../ui/standing";
+import { AlarmDetails } from "../alarm";
 import { AlarmActions, byTime } from "../alarms";
-import { titleOf, Why } from "../operations";
+import { titleOf } from "../operations";
+import { Why } from "../why";
 import { of } from "./channels";
 
+/** The most rows of a card. */
+const SHOWN = 12;
+const OPEN = "ACTIVE,ACKNOWLEDGED";
+const ENDED = 5;
+
+/** A link to the page with the whole list of one device. */
+const All = ({ to, id, param, status, children }: { to: string; id: string; param: string; status?: string; children: string }) => <a href={link([to], { [param]: id, status })}>{children}</a>;
+
+/** All open alarms, and the last ones that were cleared: how young those are says nothing about the open ones. */
 export function AlarmsOf({ id }: { id: string }) {
-  const alarms = useLoad(() => get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { source: id, pageSize: 50 })).then((page) => page.alarms), [id], {
-    ...of("alarms", id),
-    take: (messages) => (alarms.data.value = apply(alarms.data.value ?? [], messages, () => true).sort(byTime)),
+  const scope = of("alarms", id);
+  const page = { path: "/alarm/alarms", member: "alarms" };
+  const open = useList<Alarm>({
+    ...page,
+    params: { source: id, status: OPEN },
+    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status !== "CLEARED").sort(byTime) },
   });
-  const open = (list: Alarm[]) => [...list.filter((alarm) => alarm.status !== "CLEARED"), ...list.filter((alarm) => alarm.status === "CLEARED").slice(0, 5)];
+  const cleared = useList<Alarm>({
+    ...page,
+    params: { source: id, status: "CLEARED" },
+    pageSize: ENDED,
+    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime) },
+  });
+  const both = { ...open, data: useComputed(() => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)]) };
+  const rows = useRef<HTMLUListElement>(null);
+  useKeptFocus(rows);
+  const watched = useSignal<string | null>(null);
+  const shown = both.data.value?.find((alarm) => alarm.id === watched.value);
+  // Open alarms are read to their end.
+  useEffect(() => open.more(), [open.rest.value]);
   return (
-    <Card title="Alarms">
-      <States of={alarms} isEmpty={(list) => list.length === 0} empty={<p>It never raised an alarm.</p>}>
+    <Card title="Alarms" aside={<><ListStanding of={open} noun="open alarm" /><All to="alarms" id={id} param="source" status="ALL">All alarms</All></>}>
+      <States of={both} isEmpty={(list) => list.length === 0} empty={<p>It has no alarm.</p>}>
         {(list) => (
-          <ul class="rows">
-            {open(list).map((alarm) => (
-              <li key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
+          <ul class="rows" ref={rows} tabIndex={-1}>
+            {list.map((alarm) => (
+              <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
                 <SeverityMark of={alarm.severity} />
-                <span class="grow clip" title={alarm.type}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</span>
+                <button type="button" class="plain as-link grow clip" title={`${alarm.text}\n${alarm.type}`} onClick={() => (watched.value = alarm.id)}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</button>
                 <StatusMark of={alarm.status} />
                 <span class="faint nowrap"><Time at={alarm.time} /></span>
                 <AlarmActions of={alarm} />
@@ -32,22 +64,25 @@ export function AlarmsOf({ id }: { id: string }) {
           </ul>
         )}
       </States>
+      {shown && <AlarmDetails of={shown} onClose={() => (watched.value = null)} />}
     </Card>
   );
 }
 
 export function OperationsOf({ device }: { device: ManagedObject }) {
-  const operations = useLoad(
-    () => get<{ operations: Operation[] }>(withQuery("/devicecontrol/operations", { deviceId: device.id, pageSize: 2000 })).then((page) => page.operations.reverse().slice(0, 100)),
-    [device.id],
-    { ...of("operations", device.id), take: (messages) => (operations.data.value = apply(operations.data.value ?? [], messages, () => true)) },
-  );
+  const operations = useList<Operation>({
+    path: "/devicecontrol/operations",
+    member: "operations",
+    params: { deviceId: device.id, revert: true },
+    pageSize: 100,
+    live: { ...of("operations", device.id), take: (list, messages) => apply(list, messages, (one) => one.deviceId === device.id).sort((a, b) => Number(b.id) - Number(a.id)) },
+  });
   return (
-    <Card title="Operations">
+    <Card title="Operations" aside={<><Standing of={operations} /><All to="operations" id={device.id} param="device">{allOf(operations, "operation")}</All></>}>
       <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>It was asked to do nothing yet.</p>}>
         {(list) => (
           <ul class="rows">
-            {list.slice(0, 12).map((one) => (
+            {list.slice(0, SHOWN).map((one) => (
               <li key={one.id} class="arrives operation">
                 <span class="line">
                   <StatusMark of={one.status} />
@@ -65,16 +100,24 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
 }
 
 export function EventsOf({ id }: { id: string }) {
-  const events = useLoad(() => get<{ events: PlatformEvent[] }>(withQuery("/event/events", { source: id, pageSize: 30 })).then((page) => page.events), [id], {
-    ...of("events", id),
-    take: (messages) => (events.data.value = apply(events.data.value ?? [], messages, () => true).slice(0, 100)),
+  const shown = useSignal(SHOWN);
+  const events = useList<PlatformEvent>({
+    path: "/event/events",
+    member: "events",
+    params: { source: id },
+    pageSize: 100,
+    live: { ...of("events", id), take: (list, messages) => apply(list, messages, () => true).sort(byTime) },
   });
+  const more = () => {
+    shown.value += 50;
+    if (shown.value > (events.data.value?.length ?? 0)) events.retry();
+  };
   return (
-    <Card title="Events">
+    <Card title="Events" aside={<ListStanding of={events} noun="event" />}>
       <States of={events} isEmpty={(list) => list.length === 0} empty={<p>It reported no event yet.</p>}>
         {(list) => (
           <ul class="rows">
-            {list.slice(0, 20).map((one) => (
+            {list.slice(0, shown.value).map((one) => (
               <li key={one.id} class="arrives">
                 <span class="grow clip">{one.text} <span class="faint">{one.type}</span></span>
                 {one.plat_IsBinary && (
@@ -88,6 +131,13 @@ export function EventsOf({ id }: { id: string }) {
           </ul>
         )}
       </States>
+      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && <button type="button" onClick={more}>Show older events</button>}
     </Card>
   );
+}
+
+/** The text of the link to all rows, with their number where it is known. */
+function allOf<T>({ data, rest }: List<T>, noun: string): string {
+  const number = rest.value.next ? rest.value.total : data.value?.length;
+  return number == null ? `All ${noun}s` : `All ${number.toLocaleString()} ${noun}s`;
 }

@@ -3,13 +3,13 @@
 import { useSignal } from "@preact/signals";
 import { ApiError, get, path, withQuery } from "../../api";
 import { useLoad } from "../../load";
-import { link } from "../../router";
+import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Page, States } from "../../ui/kit";
 import { availabilityOf } from "../devices";
-import { NewOperation } from "../operations";
+import { NewOperation } from "../new_operation";
 import { of } from "./channels";
 import { Charts } from "./charts";
 import { Credentials } from "./credentials";
@@ -30,7 +30,7 @@ export function DevicePage({ id }: { id: string }) {
   if (/^\d+$/.test(id)) return <Device id={id} />;
   return (
     <Page title="Unknown device">
-      <p class="back"><a href={link(["devices"])}>← All devices</a></p>
+      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
       <div class="state error" role="alert"><p>“{id}” is not the id of a device.</p></div>
     </Page>
   );
@@ -62,7 +62,7 @@ function Device({ id }: { id: string }) {
         )
       }
     >
-      <p class="back"><a href={link(["devices"])}>← All devices</a></p>
+      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
       <States of={device}>
         {(one) => (
           <div class="device">

@@ -68,7 +68,7 @@ export async function a_limited_user_sees_only_permitted_actions(stage) {
   await visitor.logIn("main/viewer", VIEWER);
   await visitor.isLive();
   const offered = await visitor.page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
-  assert.deepEqual(offered, ["Overview", "Devices", "Alarms", "Live", "Server"]);
+  assert.deepEqual(offered, ["Overview", "Devices", "Alarms", "Live"]);
   await visitor.go("alarms", "Alarms");
   await visitor.sees("Pressure is too high");
   assert.equal(await visitor.page.getByRole("button", { name: /Acknowledge|Clear/ }).filter({ hasNotText: "Cleared" }).filter({ hasNotText: /^Acknowledged$/ }).count(), 0);
@@ -84,9 +84,37 @@ export async function a_withdrawn_password_leads_back_to_the_log_in_page(stage) 
   visitor.expectsCuts = true;
   await visitor.logIn("main/leaver", VIEWER);
   await visitor.isLive();
+  await visitor.go("devices", "Devices");
+  await visitor.sees("meter 002");
   await stage.fleet.call("PUT", "/user/main/users/leaver", { password: "another-secret" });
-  await visitor.page.evaluate(() => (location.hash = "#/devices"));
+  // Nobody clicks: rows of somebody who may no longer see them do not stay.
   await visitor.sees("The server no longer accepts your password");
+  await visitor.leave();
+}
+
+export async function a_withdrawn_right_takes_its_rows_and_its_page_away(stage) {
+  await stage.fleet.user("mover", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/mover", VIEWER, { page: "alarms" });
+  await visitor.isLive();
+  await visitor.sees("Pressure is too high");
+  await stage.fleet.call("DELETE", "/user/main/users/mover/roles/ROLE_ALARM_READ");
+  await visitor.page.getByText("Pressure is too high").first().waitFor({ state: "detached" });
+  await visitor.page.getByRole("link", { name: "Alarms", exact: true }).waitFor({ state: "detached" });
+  assert.equal(await visitor.page.getByRole("link", { name: "Devices", exact: true }).count(), 1);
+  await visitor.leave();
+}
+
+export async function a_disabled_user_is_logged_out_without_a_click(stage) {
+  await stage.fleet.user("suspended", VIEWER, ["ROLE_ALARM_READ"]);
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/suspended", VIEWER, { page: "alarms" });
+  await visitor.isLive();
+  await visitor.sees("Pressure is too high");
+  await stage.fleet.call("PUT", "/user/main/users/suspended", { enabled: false });
+  await visitor.page.getByLabel("Password").waitFor();
   await visitor.leave();
 }
 

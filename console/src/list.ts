@@ -1,0 +1,133 @@
+// A list that follows the pages of the server to the end as one scrolls, and knows how far it came.
+
+import { type Signal, useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import type { Message } from "cometd";
+import { count, get, type Params, withQuery } from "./api";
+import { asError, type Loaded, useLoad } from "./load";
+import { pathOf, type Scope } from "./scope";
+
+/** The part of a list that was not loaded. */
+export interface Rest {
+  /** The path of the next page; absent at the end of the list. */
+  next?: string;
+  isBusy: boolean;
+  /** The reason why the next page could not be loaded. */
+  problem: string;
+  /** The number of all members; `null` where the server does not count them. */
+  total: number | null;
+}
+
+export interface List<T> extends Loaded<T[]> {
+  rest: Signal<Rest>;
+  /** Loads the next page, unless one is being loaded or the last one failed. */
+  more: () => void;
+  /** Loads the next page after a failure. */
+  retry: () => void;
+  /** Reads all members, for a file. */
+  all: () => Promise<T[]>;
+}
+
+export interface Source<T> {
+  path: string;
+  /** The name of the array in the response. */
+  member: string;
+  params?: Params;
+  pageSize?: number;
+  /** Reads members that come first, whatever their place in the order. */
+  before?: () => Promise<T[]>;
+  live?: Scope & { take: (list: T[], messages: Message[]) => T[] | undefined };
+}
+
+const PAGE_SIZE = 500;
+/** A list loads at least this many rows at once, more than a screen shows. */
+const SCREENFUL = 60;
+/** A list that is loaded again loads as many rows as it had, up to this number. */
+const MOST_AGAIN = 2000;
+/** A user with rights for single devices may get empty pages (P-07). After this many the user decides. */
+const MOST_PAGES = 12;
+
+interface Page<T> {
+  items: T[];
+  next?: string;
+}
+
+export function useList<T extends { id: string | number }>(source: Source<T>): List<T> {
+  const { path, member, live } = source;
+  const params = { pageSize: source.pageSize ?? PAGE_SIZE, ...source.params };
+  const first = withQuery(path, params);
+  const rest = useSignal<Rest>({ isBusy: false, problem: "", total: null });
+  const run = useRef(0);
+  const shown = useRef({ first: "", length: 0 });
+  const page = async (address: string, signal?: AbortSignal): Promise<Page<T>> => {
+    const found = await get<Record<string, unknown> & { next?: string }>(address, { signal });
+    return { items: found[member] as T[], next: found.next && pathOf(found.next) };
+  };
+  const findTotal = async (number: number) => {
+    const total = await count(path, { ...source.params }).catch(() => null);
+    if (run.current === number) rest.value = { ...rest.peek(), total };
+  };
+  const loaded = useLoad<T[]>(
+    async (signal) => {
+      const number = ++run.current;
+      const wanted = shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
+      const [exact, begin] = await Promise.all([source.before?.() ?? [], page(first, signal)]);
+      let { items, next } = { items: joined(exact, begin.items), next: begin.next };
+      for (let pages = 1; next && items.length < wanted && pages < MOST_PAGES; pages += 1) {
+        const following = await page(next, signal);
+        [items, next] = [joined(items, following.items), following.next];
+      }
+      if (run.current !== number) return items;
+      rest.value = { next, isBusy: false, problem: "", total: next ? rest.peek().total : items.length };
+      shown.current = { first, length: items.length };
+      if (next) findTotal(number);
+      return items;
+    },
+    [first],
+    live && {
+      ...live,
+      take: (messages) => {
+        const before = loaded.data.peek() ?? [];
+        const after = live.take(before, messages);
+        if (!after) return;
+        loaded.data.value = after;
+        const { total } = rest.peek();
+        if (total !== null && after.length !== before.length) rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
+      },
+    },
+  );
+  const retry = async () => {
+    const { next, isBusy } = rest.peek();
+    if (!next || isBusy || loaded.data.peek() === undefined) return;
+    const number = run.current;
+    rest.value = { ...rest.peek(), isBusy: true, problem: "" };
+    try {
+      const following = await page(next);
+      if (run.current !== number) return;
+      const items = joined(loaded.data.peek() ?? [], following.items);
+      loaded.data.value = items;
+      shown.current.length = items.length;
+      rest.value = { ...rest.peek(), next: following.next, isBusy: false };
+    } catch (failed) {
+      if (run.current === number) rest.value = { ...rest.peek(), isBusy: false, problem: asError(failed).message };
+    }
+  };
+  const more = () => {
+    if (!rest.peek().problem) retry();
+  };
+  const all = async () => {
+    let items: T[] = [];
+    for (let next: string | undefined = withQuery(path, { ...params, pageSize: 2000 }); next; ) {
+      const following: Page<T> = await page(next);
+      [items, next] = [joined(items, following.items), following.next];
+    }
+    return items;
+  };
+  return { ...loaded, rest, more, retry, all };
+}
+
+/** Adds a page. Objects that arrived in notifications meanwhile are in the list already. */
+function joined<T extends { id: string | number }>(list: T[], following: T[]): T[] {
+  const known = new Set(list.map(({ id }) => id));
+  return [...list, ...following.filter(({ id }) => !known.has(id))];
+}

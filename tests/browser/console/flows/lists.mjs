@@ -1,0 +1,168 @@
+// Every list says what it is: live or not, whole or a part. It ends where the server's list ends.
+
+import assert from "node:assert/strict";
+import { basic, PASSWORD } from "../../../clients/platform.mjs";
+import { eventually } from "../stage.mjs";
+
+const TENANT = "crowd";
+/** More alarms than two pages of a list, and than the server examines for one page of a narrow user (P-07). */
+const ALARMS = 1100;
+const AT_ONCE = 20;
+const at = async (stage, page, user = "main/admin", password = PASSWORD) => (await stage.visitor()).logIn(user, password, { page });
+const standing = (visitor, text) => visitor.page.locator(".sub .standing", { hasText: text }).first().waitFor();
+
+/** Does something for each number below `size`, a few at a time. */
+async function each(size, act) {
+  let next = 0;
+  const work = async () => {
+    while (next < size) await act(next++);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+/** A tenant with many alarms of one device, and a user who sees only another device, whose alarms are older. */
+let made;
+const crowd = (stage) => (made ??= makeCrowd(stage));
+
+async function makeCrowd(stage) {
+  const { fleet } = stage;
+  const management = { Authorization: basic("management/admin") };
+  await fleet.call("POST", "/tenant/tenants", { id: TENANT, domain: "crowd.example.com", company: "Acme", adminName: "admin", adminPass: PASSWORD, adminEmail: "a@example.com" }, management);
+  const call = (method, path, body) => fleet.call(method, path, body, { Authorization: basic(`${TENANT}/admin`) });
+  const device = (name) => call("POST", "/inventory/managedObjects", { name, plat_IsDevice: {} });
+  const raise = (source, type, severity = "MINOR") => call("POST", "/alarm/alarms", { type, text: `of ${type}`, severity, time: new Date().toISOString(), source: { id: source } });
+  const [own, others] = [await device("own pump"), await device("pump of others")];
+  for (const type of ["acme_Leak", "acme_Fire", "acme_Dust"]) await raise(own.id, type, "CRITICAL");
+  await each(ALARMS, (index) => raise(others.id, `acme_Noise${index}`));
+  const permissions = ["ALARM:*:READ", "MANAGED_OBJECT:*:READ", "OPERATION:*:READ"];
+  await call("POST", `/user/${TENANT}/users`, { userName: "narrow", password: "narrow-secret", devicePermissions: { [own.id]: permissions } });
+  return { call, raise, own: own.id, others: others.id };
+}
+
+/** Makes the pages of a list so small that the server examines fewer alarms than there are. */
+const withSmallPages = (visitor) => visitor.page.route(/\/alarm\/alarms\?.*pageSize=500/, (route) => route.continue({ url: route.request().url().replace("pageSize=500", "pageSize=20") }));
+
+export async function a_user_with_rights_for_one_device_has_whole_and_live_lists(stage) {
+  const { raise, own } = await crowd(stage);
+  const visitor = await stage.visitor();
+  await withSmallPages(visitor);
+  await visitor.logIn(`${TENANT}/narrow`, "narrow-secret", { page: "alarms" });
+  await visitor.isLive();
+  for (const text of ["of acme_Leak", "of acme_Fire", "of acme_Dust", "3 alarms"]) await visitor.sees(text);
+  await standing(visitor, "live");
+  await raise(own, "acme_Flood", "CRITICAL");
+  await visitor.sees("of acme_Flood");
+  await visitor.sees("4 alarms");
+  await visitor.go("devices", "Devices");
+  await visitor.sees("1 device");
+  await standing(visitor, "live");
+  await visitor.go("overview", "Overview");
+  await visitor.page.locator(".tile .figure", { hasText: /^1$/ }).waitFor();
+  await visitor.page.locator(".severities .figure", { hasText: /^4$/ }).waitFor();
+  await visitor.sees("No device is watched");
+  await visitor.isAccessible("the overview of a user with rights for one device");
+  await visitor.leave();
+}
+
+export async function a_user_with_rights_for_a_group_is_told_what_is_not_live(stage) {
+  const { call, own } = await crowd(stage);
+  const group = await call("POST", "/inventory/managedObjects", { name: "own group", type: "plat_DeviceGroup", plat_IsDeviceGroup: {} });
+  await call("POST", `/inventory/managedObjects/${group.id}/childAssets`, { managedObject: { id: own } });
+  await call("POST", `/user/${TENANT}/users`, { userName: "grouped", password: "grouped-secret", devicePermissions: { [group.id]: ["ALARM:*:READ"] } });
+  const visitor = await at(stage, "alarms", `${TENANT}/grouped`, "grouped-secret");
+  await visitor.sees("of acme_Leak");
+  await standing(visitor, /loaded \d\d:\d\d:\d\d/);
+  assert.equal(await visitor.page.locator(".sub .standing.live").count(), 0);
+  await visitor.leave();
+}
+
+export async function a_user_without_rights_is_told_so(stage) {
+  await crowd(stage).then(({ call }) => call("POST", `/user/${TENANT}/users`, { userName: "nobody", password: "nobody-secret" }));
+  const visitor = await at(stage, "overview", `${TENANT}/nobody`, "nobody-secret");
+  await visitor.sees("You have no rights for data of this tenant.");
+  assert.equal(await visitor.page.getByRole("link", { name: "Server", exact: true }).count(), 0);
+  await visitor.leave();
+}
+
+export async function a_list_reaches_its_end_while_its_begin_is_cleared(stage) {
+  const { call, own } = await crowd(stage);
+  const visitor = await at(stage, "alarms", `${TENANT}/admin`);
+  await visitor.isLive();
+  const total = async () => (await call("GET", "/alarm/alarms?resolved=false&pageSize=1&withTotalPages=true")).statistics.totalPages;
+  const before = await total();
+  await visitor.sees(`500 of ${before.toLocaleString("en")} alarms`);
+  const { alarms } = await call("GET", "/alarm/alarms?resolved=false&pageSize=150");
+  await each(alarms.length, (index) => call("PUT", `/alarm/alarms/${alarms[index].id}`, { status: "CLEARED" }));
+  const table = visitor.page.getByRole("table", { name: "Alarms" });
+  await eventually("the end of the list", async () => {
+    await table.evaluate((box) => (box.scrollTop = box.scrollHeight));
+    return visitor.page.getByText("of acme_Leak").first().isVisible();
+  });
+  assert.equal(await total(), before - 150);
+  await visitor.sees(`${(before - 150).toLocaleString("en")} alarms`);
+  assert.equal(await visitor.page.locator(".partial").count(), 0);
+  assert.ok(own);
+  await visitor.leave();
+}
+
+export async function a_page_that_cannot_be_loaded_is_told_and_tried_again(stage) {
+  await crowd(stage);
+  const visitor = await at(stage, "alarms?status=ALL", `${TENANT}/admin`);
+  visitor.expectsCuts = true;
+  await visitor.sees(/500 of 1,1\d\d alarms/);
+  await visitor.page.route(/currentPage=2/, (route) => route.abort(), { times: 1 });
+  const table = visitor.page.getByRole("table", { name: "Alarms" });
+  await table.evaluate((box) => (box.scrollTop = box.scrollHeight));
+  await visitor.page.getByRole("alert").filter({ hasText: "The next rows could not be loaded" }).waitFor();
+  await visitor.sees(/500 of 1,1\d\d alarms/);
+  await visitor.button("Try again").click();
+  await visitor.sees(/1,000 of 1,1\d\d alarms/);
+  await visitor.leave();
+}
+
+export async function the_card_of_a_device_shows_an_old_alarm_that_is_still_open(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "with a leak", plat_IsDevice: {}, com_platform_model_Agent: {} });
+  await stage.fleet.alarm(id, "CRITICAL", "acme_Gas", "Gas leak, still open");
+  await each(60, async (index) => {
+    const { id: door } = await stage.fleet.alarm(id, "MINOR", `acme_Door${index}`, "A door was open");
+    await stage.fleet.call("PUT", `/alarm/alarms/${door}`, { status: "CLEARED" });
+  });
+  await each(110, () => stage.fleet.operation(id));
+  await stage.fleet.operation(id, { description: "The newest", plat_Restart: {} });
+  const visitor = await at(stage, `devices/${id}`);
+  const card = (title) => visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { level: 2, name: title, exact: true }) });
+  await card("Alarms").getByText("Gas leak, still open").waitFor();
+  await card("Alarms").getByText("1 open alarm", { exact: true }).waitFor();
+  await card("Operations").getByText("The newest").waitFor();
+  await card("Operations").getByRole("link", { name: "All 111 operations" }).click();
+  await visitor.sees("111 operations");
+  await visitor.go(`devices/${id}`, "with a leak");
+  await card("Alarms").getByRole("link", { name: "All alarms" }).click();
+  await visitor.sees("61 alarms");
+  await visitor.leave();
+}
+
+export async function a_filtered_list_of_devices_changes_with_its_devices(stage) {
+  const visitor = await at(stage, "devices?availability=MAINTENANCE");
+  await visitor.sees("pump 005");
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "aa repaired", plat_IsDevice: {}, plat_RequiredAvailability: { responseInterval: -1 } });
+  await visitor.sees("aa repaired");
+  await standing(visitor, "live");
+  await stage.fleet.call("PUT", `/inventory/managedObjects/${id}`, { plat_RequiredAvailability: { responseInterval: 30 } });
+  await visitor.page.getByText("aa repaired").waitFor({ state: "detached" });
+  await visitor.leave();
+}
+
+export async function a_whole_list_is_saved_as_a_file(stage) {
+  await crowd(stage);
+  const visitor = await at(stage, "alarms?status=ALL&severity=MINOR", `${TENANT}/admin`);
+  await visitor.sees("500 of 1,100 alarms");
+  const [file] = await Promise.all([visitor.page.waitForEvent("download"), visitor.button("Save all alarms as CSV").click()]);
+  const chunks = [];
+  for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+  const lines = Buffer.concat(chunks).toString().trim().split("\r\n");
+  assert.equal(lines.length, 1 + ALARMS);
+  assert.match(lines[0], /^id,time,severity,status,type,text,/);
+  assert.match(lines[1], /,MINOR,\w+,acme_Noise\d+,of acme_Noise\d+,/);
+  await visitor.leave();
+}
