@@ -58,8 +58,10 @@ async function failure(response: Response): Promise<ApiError> {
 
 /** Sends a request and returns the JSON of the response. */
 export async function call<T = unknown>(method: string, path: string, options: Options = {}): Promise<T> {
+  const used = session.peek()?.token;
   const response = await send(method, path, options);
-  if (response.status === 401 && !options.token && session.value) {
+  // A request that began before the user changed its password says nothing about the new one.
+  if (response.status === 401 && !options.token && used && used === session.peek()?.token) {
     logOut("The server no longer accepts your password. Log in again.");
   }
   if (response.status === 403 && !options.token) refreshRights();
@@ -180,6 +182,6 @@ export async function refreshRights(): Promise<void> {
     const rights = ({ roles, permitted }: Session) => [...roles, ...permitted].sort().join();
     if (rights(now) !== rights(before)) session.value = now;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) logOut("The server no longer accepts your password. Log in again.");
+    if (error instanceof ApiError && error.status === 401 && session.peek()?.token === token) logOut("The server no longer accepts your password. Log in again.");
   }
 }

@@ -34,6 +34,8 @@ export interface Source<T> {
   member: string;
   params?: Params;
   pageSize?: number;
+  /** The key of a member; its id if this is absent. */
+  keyOf?: (item: T) => string | number;
   /** Reads members that come first, whatever their place in the order. */
   before?: () => Promise<T[]>;
   live?: Scope & { take: (list: T[], messages: Message[]) => T[] | undefined };
@@ -52,8 +54,10 @@ interface Page<T> {
   next?: string;
 }
 
-export function useList<T extends { id: string | number }>(source: Source<T>): List<T> {
+export function useList<T>(source: Source<T>): List<T> {
   const { path, member, live } = source;
+  const keyOf = source.keyOf ?? ((item: T) => (item as { id: string | number }).id);
+  const joined = (list: T[], following: T[]) => join(list, following, keyOf);
   const params = { pageSize: source.pageSize ?? PAGE_SIZE, ...source.params };
   const first = withQuery(path, params);
   const rest = useSignal<Rest>({ isBusy: false, problem: "", total: null });
@@ -127,7 +131,7 @@ export function useList<T extends { id: string | number }>(source: Source<T>): L
 }
 
 /** Adds a page. Objects that arrived in notifications meanwhile are in the list already. */
-function joined<T extends { id: string | number }>(list: T[], following: T[]): T[] {
-  const known = new Set(list.map(({ id }) => id));
-  return [...list, ...following.filter(({ id }) => !known.has(id))];
+function join<T>(list: T[], following: T[], keyOf: (item: T) => string | number): T[] {
+  const known = new Set(list.map(keyOf));
+  return [...list, ...following.filter((item) => !known.has(keyOf(item)))];
 }

@@ -2,6 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { connect, connection, gap } from "./live";
 import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
@@ -12,6 +13,7 @@ import { LivePage } from "./pages/live";
 import { Modules } from "./pages/modules";
 import { Operations } from "./pages/operations";
 import { Overview } from "./pages/overview";
+import { Profile } from "./pages/profile";
 import { Registration } from "./pages/registration";
 import { ServerPage } from "./pages/server";
 import { Tenants } from "./pages/tenants";
@@ -20,10 +22,11 @@ import { link, route } from "./router";
 import { can, canSee, logOut, session } from "./session";
 import { timeOfDay } from "./time";
 import { Boundary } from "./ui/boundary";
+import { Find } from "./ui/find";
 import { Icon, type IconName } from "./ui/kit";
 
 interface Entry {
-  word: IconName;
+  word: IconName | "profile";
   title: string;
   page: () => ComponentChildren;
   /** Returns whether the user may open the page. */
@@ -40,10 +43,13 @@ const ENTRIES: Entry[] = [
   { word: "modules", title: "Modules", page: () => <Modules />, offered: () => can("ROLE_CEP_MANAGEMENT_READ") },
   { word: "users", title: "Users", page: () => <Users />, offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN") },
   { word: "applications", title: "Applications", page: () => <Applications />, offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ") },
-  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ") },
+  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ", "ROLE_OPTION_MANAGEMENT_READ") },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
   { word: "server", title: "Server", page: () => <ServerPage />, offered: () => can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") },
 ];
+
+/** The page of the user itself, which its name opens. */
+const PROFILE: Entry = { word: "profile", title: "Profile", page: () => <Profile />, offered: () => true };
 
 /** The tenant of `platform demo`. */
 const DEMO = "demo";
@@ -55,9 +61,19 @@ function DevicesOrOne() {
 
 export function Shell() {
   const menu = useSignal(false);
+  const finding = useSignal(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
+      event.preventDefault();
+      finding.value = true;
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
   const word = route.value.words[0] ?? "overview";
   const offered = ENTRIES.filter((entry) => entry.offered());
-  const entry = offered.find((one) => one.word === word) ?? offered[0];
+  const entry = word === PROFILE.word ? PROFILE : (offered.find((one) => one.word === word) ?? offered[0]);
   useSignalEffect(() => {
     // The menu of narrow windows closes when another page opens.
     route.value;
@@ -76,6 +92,7 @@ export function Shell() {
         </button>
         <span class="brand">platform</span>
         {session.value?.tenant === DEMO && <span class="demo" title="These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.">demo data</span>}
+        <button type="button" class="find" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}><Icon name="search" /><span class="way">Find</span> <kbd class="way">Ctrl K</kbd></button>
         <Connection />
       </header>
       <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">
@@ -83,14 +100,15 @@ export function Shell() {
           {offered.map((one) => (
             <li key={one.word}>
               <a href={link([one.word])} aria-current={one === entry ? "page" : undefined}>
-                <Icon name={one.word} />
+                <Icon name={one.word as IconName} />
                 {one.title}
               </a>
             </li>
           ))}
         </ul>
         <div class="who">
-          <span title="tenant/user">{session.value?.tenant}/<b>{session.value?.user}</b></span>
+          <a href="/docs" target="_blank" rel="noreferrer">Documentation</a>
+          <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}>{session.value?.tenant}/<b>{session.value?.user}</b></a>
           <button type="button" class="plain" onClick={() => logOut()}>Log out</button>
         </div>
       </nav>
@@ -98,6 +116,7 @@ export function Shell() {
         <Gap />
         <div class="page" key={entry.word}><Boundary address={route.value.words.join("/")}>{entry.page()}</Boundary></div>
       </main>
+      {finding.value && <Find pages={[...offered, PROFILE]} onClose={() => (finding.value = false)} />}
     </div>
   );
 }

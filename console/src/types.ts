@@ -85,6 +85,8 @@ export interface Tenant {
   domain?: string;
   domainName?: string;
   company?: string;
+  contactName?: string;
+  contactPhone?: string;
   status?: string;
   creationTime?: string;
 }

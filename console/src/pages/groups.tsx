@@ -11,12 +11,12 @@ export interface Group {
   description?: string;
   roles?: { references: { role: Role }[] };
 }
-interface Role {
+export interface Role {
   name: string;
   self: string;
 }
 
-const words = (role: string) => role.replace(/^ROLE_/, "").toLowerCase().replaceAll("_", " ");
+export const words = (role: string) => role.replace(/^ROLE_/, "").toLowerCase().replaceAll("_", " ");
 const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
 
 export function Groups({ base, groups, mayChange, onChanged }: { base: string; groups: Group[]; mayChange: boolean; onChanged: () => void }) {

@@ -1,12 +1,14 @@
 // This tenant with its usage and its old data, and the tenants that it manages.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { call, get, path } from "../api";
-import { useLoad } from "../load";
-import { can, session } from "../session";
+import { call, path } from "../api";
+import { useList } from "../list";
+import { can, isManagement, session } from "../session";
 import { Time } from "../time";
 import type { Tenant } from "../types";
 import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
+import { Options } from "./options";
 import { Retention } from "./retention";
 import { LimitsOf, Usage } from "./usage";
 
@@ -17,19 +19,21 @@ export function Tenants() {
     <Page title="Tenants" actions={mayCreate && <button type="button" class="primary" onClick={() => (creating.value = true)}>New tenant</button>}>
       <Usage />
       {can("ROLE_RETENTION_RULE_READ") && <Retention />}
+      {can("ROLE_OPTION_MANAGEMENT_READ") && <Options />}
       {can("ROLE_TENANT_MANAGEMENT_READ") && <Managed creating={creating} />}
     </Page>
   );
 }
 
 function Managed({ creating }: { creating: Signal<boolean> }) {
-  const tenants = useLoad(() => get<{ tenants: Tenant[] }>("/tenant/tenants?pageSize=2000").then((page) => page.tenants), []);
+  const tenants = useList<Tenant>({ path: "/tenant/tenants", member: "tenants", keyOf: (one) => one.id ?? "" });
+  const editing = useSignal<Tenant | null>(null);
   const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
   const setStatus = (tenant: Tenant, status: string) => call("PUT", path`/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
   return (
     <>
-      <Card title="Tenants below this one">
+      <Card title="Tenants below this one" aside={<ListStanding of={tenants} noun="tenant" />}>
         <States of={tenants} isEmpty={(list) => list.length === 0} empty={<p>This tenant manages no other.</p>}>
           {(list) => (
             <div class="scroll" tabIndex={0} role="region" aria-label="Tenants">
@@ -43,6 +47,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
                       <td><Time at={one.creationTime} /></td>
                       <td class="row-actions">
                         <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id ?? null)}>Limits</button>
+                        {mayChange && <button type="button" class="small" aria-label={`Edit ${one.id}`} onClick={() => (editing.value = one)}>Edit</button>}
                         {mayChange && one.id !== session.value?.tenant && (one.status === "SUSPENDED"
                           ? <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>Activate</Action>
                           : <Action class="small" label={`Suspend ${one.id}`} confirm={{ title: `Suspend the tenant ${one.id}?`, text: "All its connections end, and nobody of it can log in until it is activated.", button: "Suspend tenant", typed: one.id }} run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
@@ -54,10 +59,36 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
             </div>
           )}
         </States>
+        <MoreRows of={tenants} noun="tenant" />
       </Card>
+      {editing.value && <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />}
       {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
       {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
     </>
+  );
+}
+
+function EditTenant({ tenant, onClose, onChanged }: { tenant: Tenant; onClose: () => void; onChanged: () => void }) {
+  const address = path`/tenant/tenants/${tenant.id}`;
+  const send = async (form: FormData) => {
+    const text = (name: string) => String(form.get(name)).trim();
+    await call("PUT", address, { body: { domain: text("domain"), company: text("company"), contactName: text("contactName") || null, contactPhone: text("contactPhone") || null } });
+    tell(`The tenant ${tenant.id} was changed.`);
+    onChanged();
+    onClose();
+  };
+  const remove = () => call("DELETE", address).then(() => (onChanged(), onClose()));
+  const question = { title: `Delete the tenant ${tenant.id} with all its data?`, text: "Its devices, their data, its users and its applications are deleted. Nothing brings them back.", button: "Delete tenant", typed: tenant.id };
+  const mayDelete = isManagement.value && can("ROLE_TENANT_MANAGEMENT_ADMIN") && tenant.id !== session.value?.tenant;
+  return (
+    <Dialog title={`Edit ${tenant.id}`} onClose={onClose}>
+      <Form send={send} action="Save" beside={mayDelete && <Action run={remove} confirm={question} done={`The tenant ${tenant.id} was deleted.`}>Delete</Action>}>
+        <Field label="Domain"><input name="domain" required value={tenant.domain} /></Field>
+        <Field label="Company"><input name="company" required value={tenant.company} /></Field>
+        <Field label="Contact"><input name="contactName" value={tenant.contactName ?? ""} maxLength={30} /></Field>
+        <Field label="Phone"><input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} /></Field>
+      </Form>
+    </Dialog>
   );
 }
 

@@ -1,14 +1,15 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, path } from "../api";
+import { call, get, path } from "../api";
 import { useList } from "../list";
+import { useLoad } from "../load";
 import { chooseParams, route } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
-import { Groups, type Group } from "./groups";
+import { Groups, type Group, type Role, words } from "./groups";
 
 interface User {
   id: string;
@@ -119,6 +120,8 @@ function permissionsOf(text: string): Record<string, string[]> {
 function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Group[]; onClose: () => void; onChanged: () => void }) {
   const address = base() + path`/users/${user.userName}`;
   const member = new Set(user.groups?.references.map(({ group }) => group.id));
+  const own = new Set(user.roles?.references.map(({ role }) => role.name));
+  const loaded = useLoad(() => get<{ roles: Role[] }>("/user/roles?pageSize=2000"), []);
   const before = Object.entries(user.devicePermissions ?? {}).map(([id, list]) => `${id}: ${list.join(", ")}`).join("\n");
   const send = async (form: FormData) => {
     const permissions = String(form.get("permissions"));
@@ -130,6 +133,11 @@ function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Gr
     for (const { id } of groups) {
       if (wanted.has(Number(id)) && !member.has(id)) await call("POST", base() + path`/groups/${id}/users`, { body: { user: { self } } });
       if (!wanted.has(Number(id)) && member.has(id)) await call("DELETE", base() + path`/groups/${id}/users/${user.userName}`);
+    }
+    const roles = new Set(form.getAll("role").map(String));
+    for (const role of loaded.data.value?.roles ?? []) {
+      if (roles.has(role.name) && !own.has(role.name)) await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
+      if (!roles.has(role.name) && own.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
     }
     tell(`${user.userName} was changed. What it lost is out of force already.`);
     onChanged();
@@ -143,6 +151,16 @@ function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Gr
         <div class="checks" role="group" aria-label="Groups">
           {groups.map((group) => <label key={group.id} class="check"><input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}</label>)}
         </div>
+        <details>
+          <summary>Roles of its own{own.size > 0 && ` (${own.size})`}, beside those of its groups</summary>
+          <States of={loaded}>
+            {({ roles }) => (
+              <div class="checks" role="group" aria-label="Roles of its own">
+                {roles.map((role) => <label key={role.name} class="check" title={role.name}><input type="checkbox" name="role" value={role.name} defaultChecked={own.has(role.name)} /> {words(role.name)}</label>)}
+              </div>
+            )}
+          </States>
+        </details>
         <Field label="Permissions for single devices" hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
           <textarea name="permissions" rows={3} class="code" spellcheck={false}>{before}</textarea>
         </Field>

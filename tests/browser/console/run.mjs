@@ -12,6 +12,7 @@ import { Demo } from "./demo.mjs";
 import * as demo from "./flows/demo.mjs";
 import * as destruction from "./flows/destruction.mjs";
 import * as figures from "./flows/figures.mjs";
+import * as finding from "./flows/finding.mjs";
 import * as lists from "./flows/lists.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
@@ -20,7 +21,7 @@ import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
-const FLOWS = Object.assign({}, people, watching, lists, figures, management, destruction, tools, demo, connection);
+const FLOWS = Object.assign({}, people, watching, finding, lists, figures, management, destruction, tools, demo, connection);
 
 /** Returns `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");

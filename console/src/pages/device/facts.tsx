@@ -1,9 +1,10 @@
 // The facts about a device: its fragments, its links, its external ids, and the dialog that changes them.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../../api";
-import { asError, useLoad } from "../../load";
-import { link } from "../../router";
+import { call, path } from "../../api";
+import { useList } from "../../list";
+import { asError } from "../../load";
+import { lastAddress, open, unsaved } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
@@ -42,31 +43,13 @@ function Value({ of: value }: { of: unknown }) {
   return <>{members.map(([name, member]) => <div key={name}><span class="faint">{name}</span> {typeof member === "object" ? <code class="wrap">{JSON.stringify(member)}</code> : String(member)}</div>)}</>;
 }
 
-export function Links({ of: device }: { of: ManagedObject }) {
-  const blocks: [string, ManagedObject["childDevices"]][] = [["Parents", device.deviceParents], ["Groups", device.assetParents], ["Children", device.childDevices], ["Members", device.childAssets]];
-  const shown = blocks.filter(([, block]) => block?.references.length);
-  if (shown.length === 0) return null;
-  return (
-    <Card title="What it belongs to">
-      <dl class="facts">
-        {shown.map(([title, block]) => (
-          <>
-            <dt key={title}>{title}</dt>
-            <dd><ul class="links">{block!.references.map(({ managedObject }) => <li key={managedObject.id}><a href={link(["devices", managedObject.id])}>{managedObject.name ?? managedObject.id}</a></li>)}</ul></dd>
-          </>
-        ))}
-      </dl>
-    </Card>
-  );
-}
-
 interface ExternalId {
   type: string;
   externalId: string;
 }
 
 export function ExternalIds({ id }: { id: string }) {
-  const ids = useLoad(() => get<{ externalIds: ExternalId[] }>(path`/identity/globalIds/${id}/externalIds`).then((page) => page.externalIds), [id]);
+  const ids = useList<ExternalId>({ path: path`/identity/globalIds/${id}/externalIds`, member: "externalIds", keyOf: (one) => `${one.type} ${one.externalId}` });
   const adding = useSignal(false);
   const remove = (one: ExternalId) => call("DELETE", path`/identity/externalIds/${one.type}/${one.externalId}`).then(ids.reload);
   const add = async (event: SubmitEvent) => {
@@ -117,7 +100,8 @@ export function Edit({ device, onClose }: { device: ManagedObject; onClose: () =
   };
   const remove = () =>
     call("DELETE", path`/inventory/managedObjects/${device.id}`).then(() => {
-      location.hash = link(["devices"]);
+      unsaved.value = null;
+      open(lastAddress("devices"));
     });
   return (
     <Dialog title={`Edit ${device.name ?? device.id}`} onClose={onClose}>

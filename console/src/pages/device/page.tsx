@@ -13,7 +13,8 @@ import { NewOperation } from "../new_operation";
 import { of } from "./channels";
 import { Charts } from "./charts";
 import { Credentials } from "./credentials";
-import { Edit, ExternalIds, Facts, Links } from "./facts";
+import { Edit, ExternalIds, Facts } from "./facts";
+import { Links } from "./links";
 import { AlarmsOf, EventsOf, OperationsOf } from "./lists";
 import { Track } from "./track";
 import { Wire } from "./wire";
@@ -76,7 +77,7 @@ function Device({ id }: { id: string }) {
             <div class="column aside">
               <Track id={id} />
               <Facts of={one} />
-              <Links of={one} />
+              <Links of={one} onChanged={device.reload} />
               <ExternalIds id={id} />
               <Credentials of={one} />
             </div>

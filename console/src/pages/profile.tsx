@@ -1,0 +1,122 @@
+// The user itself: its password, its rights, its sessions, and the clients of the token service that act as it.
+
+import { useSignal } from "@preact/signals";
+import { call, get, path } from "../api";
+import { useList } from "../list";
+import { useLoad } from "../load";
+import { can, kept, keep, session, tokenOf } from "../session";
+import { Time } from "../time";
+import { Action, Card, Field, Form, Page, States, tell } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
+import { words } from "./groups";
+
+interface Me {
+  userName: string;
+  email?: string;
+  firstName?: string;
+  lastName?: string;
+  phone?: string;
+  lastPasswordChange?: string;
+}
+
+export function Profile() {
+  const me = useLoad(() => get<Me>("/user/currentUser"), []);
+  const { tenant, user, roles, permitted } = session.value!;
+  return (
+    <Page title="Profile" sub={<>{tenant}/<b>{user}</b></>}>
+      <div class="two">
+        {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Password changed={me.data.value?.lastPasswordChange} onChanged={me.reload} />}
+        {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Card title="Name and addresses"><States of={me}>{(found) => <Person of={found} onChanged={me.reload} />}</States></Card>}
+      </div>
+      <Card title="Rights">
+        <p>{[...roles].sort().map(words).join(", ") || "none"}</p>
+        {permitted.length > 0 && <p class="faint">Rights for single devices and groups: {permitted.join(", ")}</p>}
+      </Card>
+      {can("ROLE_APPLICATION_MANAGEMENT_ADMIN") && <TokenClients />}
+    </Page>
+  );
+}
+
+function Password({ changed, onChanged }: { changed?: string; onChanged: () => void }) {
+  const send = async (data: FormData, form: HTMLFormElement) => {
+    const { tenant, user, token } = session.value!;
+    const name = `${tenant}/${user}`;
+    const password = String(data.get("password"));
+    if (password !== data.get("again")) throw new Error("The two new passwords differ.");
+    if (tokenOf(name, String(data.get("present"))) !== token && tokenOf(user, String(data.get("present"))) !== token) throw new Error("The present password is wrong.");
+    await call("PUT", "/user/currentUser", { body: { password } });
+    const next = tokenOf(name, password);
+    if (kept()) keep(next);
+    session.value = { ...session.value!, token: next };
+    form.reset();
+    tell("Your password was changed. Everything else that uses the old one has to log in again.");
+    onChanged();
+  };
+  return (
+    <Card title="Password" aside={changed && <span class="faint">set <Time at={changed} as="ago" /></span>}>
+      <Form send={send} action="Change password">
+        <Field label="Present password"><input name="present" type="password" required autocomplete="current-password" /></Field>
+        <Field label="New password" hint="6 to 32 characters"><input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
+        <Field label="New password, again"><input name="again" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
+      </Form>
+    </Card>
+  );
+}
+
+function Person({ of: me, onChanged }: { of: Me; onChanged: () => void }) {
+  const send = async (form: FormData) => {
+    const given = ["firstName", "lastName", "email", "phone"].map((name) => [name, String(form.get(name)).trim() || null]);
+    await call("PUT", "/user/currentUser", { body: Object.fromEntries(given) });
+    tell("It was saved.");
+    onChanged();
+  };
+  return (
+    <Form send={send} action="Save">
+      <Field label="First name"><input name="firstName" value={me.firstName ?? ""} autocomplete="given-name" /></Field>
+      <Field label="Last name"><input name="lastName" value={me.lastName ?? ""} autocomplete="family-name" /></Field>
+      <Field label="E-mail"><input name="email" type="email" value={me.email ?? ""} autocomplete="email" /></Field>
+      <Field label="Phone" hint="+ and 7 to 15 digits"><input name="phone" type="tel" value={me.phone ?? ""} autocomplete="tel" /></Field>
+    </Form>
+  );
+}
+
+interface TokenClient {
+  clientId: string;
+  clientSecret?: string;
+  name: string;
+  user: string;
+  scope: string;
+  creationTime: string;
+}
+
+function TokenClients() {
+  const clients = useList<TokenClient>({ path: "/application/tokenClients", member: "tokenClients", keyOf: (one) => one.clientId });
+  const made = useSignal<TokenClient | null>(null);
+  const send = async (form: FormData) => {
+    made.value = await call<TokenClient>("POST", "/application/tokenClients", { body: { name: form.get("name"), scope: form.get("scope") } });
+    clients.reload();
+  };
+  return (
+    <Card title="Programs with tokens" aside={<ListStanding of={clients} noun="program" />}>
+      <States of={clients} isEmpty={(list) => list.length === 0} empty={<p>No program has a key for access tokens.</p>}>
+        {(list) => (
+          <ul class="rows">
+            {list.map((one) => (
+              <li key={one.clientId}>
+                <span class="grow clip"><b>{one.name}</b> acts as {one.user} <span class="faint">{one.scope.toLowerCase()}, key <code>{one.clientId}</code></span></span>
+                <span class="faint nowrap"><Time at={one.creationTime} /></span>
+                <Action class="small" label={`Delete the program ${one.name}`} confirm={{ title: `Delete the key of ${one.name}?`, text: "Its tokens are revoked at once.", button: "Delete key" }} run={() => call("DELETE", path`/application/tokenClients/${one.clientId}`).then(clients.reload)}>Delete</Action>
+              </li>
+            ))}
+          </ul>
+        )}
+      </States>
+      <MoreRows of={clients} noun="program" />
+      {made.value && <p class="notice" role="status"><span>The secret of {made.value.name} is <code>{made.value.clientSecret}</code>. It is not shown again.</span></p>}
+      <Form send={send} action="Create a key">
+        <Field label="Name of the program"><input name="name" required /></Field>
+        <Field label="What it may do"><select name="scope"><option value="READ">read</option><option value="READ WRITE">read and write</option></select></Field>
+      </Form>
+    </Card>
+  );
+}
