@@ -108,7 +108,7 @@ export function Shell() {
         </ul>
         <div class="who">
           <a href="/docs" target="_blank" rel="noreferrer">Documentation</a>
-          <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}>{session.value?.tenant}/<b>{session.value?.user}</b></a>
+          <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}><span>{session.value?.tenant}/<b>{session.value?.user}</b></span></a>
           <button type="button" class="plain" onClick={() => logOut()}>Log out</button>
         </div>
       </nav>

@@ -11,6 +11,8 @@ import { Card, Choice, Field, Page } from "../ui/kit";
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */
 const KEPT = 200;
+/** The number of rows that are drawn while they arrive; those of a page that is paused are all drawn. */
+const DRAWN = 30;
 
 interface Row {
   number: number;
@@ -84,7 +86,7 @@ export function LivePage() {
           <div class="state"><p>{channels.length ? "Nothing has happened yet. Notifications appear here at once." : "Choose a channel. Notifications appear here at once."}</p></div>
         ) : (
           <ol>
-            {rows.value.map((row) => (
+            {rows.value.slice(0, paused.value ? KEPT : DRAWN).map((row) => (
               <li key={row.number}>
                 <details>
                   <summary><span class="faint">{timeOfDay(row.at)}</span> <b>{row.channel}</b> <span class="mark">{row.action.toLowerCase() || "row"}</span> <span class="clip faint">{row.text.slice(0, 300)}</span></summary>
@@ -94,6 +96,7 @@ export function LivePage() {
             ))}
           </ol>
         )}
+        {!paused.value && rows.value.length > DRAWN && <p class="hint">The newest {DRAWN} of the last {rows.value.length}. A pause shows them all.</p>}
       </div>
     </Page>
   );

@@ -9,6 +9,7 @@ import { can } from "../session";
 import { Time } from "../time";
 import { Chart, type Data, format } from "../ui/chart";
 import { Card, Page, States, StatusMark } from "../ui/kit";
+import { Standing } from "../ui/standing";
 import { Sessions } from "./sessions";
 import { Busy, bytes } from "./usage";
 
@@ -86,7 +87,7 @@ export function ServerPage() {
   return (
     <Page title="Server">
       <div class="tiles">
-        <Card title="Health" class="tile">
+        <Card title="Health" class="tile" aside={<Standing of={health} every={ASK_EVERY / 1000} />}>
           <States of={health}>
             {(state) => (
               <>
@@ -101,7 +102,7 @@ export function ServerPage() {
         <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
         {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />)}
       </div>
-      <Card title="A second">
+      <Card title="A second" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
         <States of={metrics}>
           {() => (
             <>

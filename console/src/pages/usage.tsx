@@ -1,13 +1,13 @@
 // The usage of a tenant: its limits, its current activity, its storage, and its last days.
 
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { call, get, path, withQuery } from "../api";
-import { useLoad } from "../load";
+import { useEvery, useLoad } from "../load";
 import { can } from "../session";
 import { Time } from "../time";
 import { format } from "../ui/chart";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
+import { Standing } from "../ui/standing";
 
 interface Limit {
   value: number | null;
@@ -57,6 +57,8 @@ const LABELS: Record<string, string> = {
   transientBytesPerSecond: "unstored writes, bytes a second",
   subTenants: "tenants below it",
 };
+const LIMIT_SECONDS = 5;
+const BUSY_SECONDS = 2;
 const isBytes = (name: string) => name.endsWith("Bytes");
 
 export function bytes(value: number | null | undefined): string {
@@ -69,14 +71,6 @@ const shown = (name: string, value: number | null) => (value === null ? "–" : 
 /** Returns `null` for a server of an earlier version, which has no limits and no statistics. */
 const orNothing = <T,>(path: string) => get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
 
-/** Runs a function regularly while the page is visible. */
-function useEvery(seconds: number, run: () => void): void {
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || run(), seconds * 1000);
-    return () => clearInterval(timer);
-  }, []);
-}
-
 export function Usage() {
   return (
     <>
@@ -88,10 +82,10 @@ export function Usage() {
 
 function OwnLimits() {
   const limits = useLoad(() => orNothing<Limits>("/tenant/limits"), []);
-  useEvery(5, limits.reload);
+  useEvery(LIMIT_SECONDS, limits.reload);
   if (limits.data.value === null) return null;
   return (
-    <Card title="Limits and what is used of them">
+    <Card title="Limits and what is used of them" aside={<Standing of={limits} every={LIMIT_SECONDS} />}>
       <States of={limits}>{(found) => found && <Bars of={found} />}</States>
     </Card>
   );
@@ -138,7 +132,7 @@ function Days() {
   const days = useLoad(() => orNothing<{ usageStatistics: Day[] }>(withQuery("/tenant/statistics", { pageSize: 14 })).then((page) => page?.usageStatistics ?? null), []);
   if (days.data.value === null) return null;
   return (
-    <Card title="The last days" aside={<span class="faint">in UTC</span>}>
+    <Card title="The last days" aside={<span><span class="faint">in UTC</span> <Standing of={days} /></span>}>
       <States of={days} isEmpty={(list) => !list?.length} empty={<p>Nothing was counted yet.</p>}>
         {(list) => (
           <div class="scroll" tabIndex={0} role="region" aria-label="What happened on each of the last days">
@@ -160,11 +154,11 @@ function Days() {
 /** The current activity of tenants at all servers. */
 export function Busy() {
   const live = useLoad(() => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null), []);
-  useEvery(2, live.reload);
+  useEvery(BUSY_SECONDS, live.reload);
   if (live.data.value === null) return null;
   const rate = (value: number) => format(Math.round(value * 10) / 10);
   return (
-    <Card title="Who is busy">
+    <Card title="Who is busy" aside={<Standing of={live} every={BUSY_SECONDS} />}>
       <States of={live} isEmpty={(list) => !list?.length} empty={<p>No tenant does anything.</p>}>
         {(list) => (
           <div class="scroll" tabIndex={0} role="region" aria-label="Tenants and what they do">

@@ -7,6 +7,7 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Platform } from "../../clients/platform.mjs";
+import * as administration from "./flows/administration.mjs";
 import * as connection from "./flows/connection.mjs";
 import { Demo } from "./demo.mjs";
 import * as demo from "./flows/demo.mjs";
@@ -21,7 +22,7 @@ import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--files <directory>]";
-const FLOWS = Object.assign({}, people, watching, finding, lists, figures, management, destruction, tools, demo, connection);
+const FLOWS = Object.assign({}, people, watching, finding, lists, figures, management, administration, destruction, tools, demo, connection);
 
 /** Returns `an_alarm_appears` as a sentence. */
 const sentence = (name) => name.replaceAll("_", " ");

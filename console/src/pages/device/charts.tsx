@@ -2,11 +2,13 @@
 
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import type { Message } from "cometd";
 import { get, withQuery } from "../../api";
-import { useLoad } from "../../load";
+import { useCalm, useLoad } from "../../load";
 import type { Measurement, Series } from "../../types";
 import { between, Chart, type ChartHandle, COLORS, type Data } from "../../ui/chart";
 import { Card, Choice, States } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
 import { of } from "./channels";
 
 const SPANS: Record<string, { seconds: number; text: string; aggregation?: string }> = {
@@ -16,7 +18,11 @@ const SPANS: Record<string, { seconds: number; text: string; aggregation?: strin
   "7d": { seconds: 7 * 86_400, text: "7 days", aggregation: "HOURLY" },
   "90d": { seconds: 90 * 86_400, text: "90 days", aggregation: "DAILY" },
 };
-const MOST_CHARTS = 12;
+/** A series that is new is loaded with the others at most this often. */
+const NEW_SERIES_SECONDS = 5;
+/** The charts that are drawn at first, and the panels that are kept. */
+const CHARTS_AT_FIRST = 12;
+const MOST_PANELS = 200;
 
 /** The series of one fragment with the same unit, which share an axis. */
 interface Panel {
@@ -76,7 +82,7 @@ function endLines(xs: number[], column: Column): void {
 function panelsOf({ series, values }: Series, seconds: number, band: boolean): Panel[] {
   const times = Object.keys(values).map((time): [number, string] => [Date.parse(time) / 1000, time]).sort((a, b) => a[0] - b[0]);
   const keyOf = (one: Series["series"][number]) => `${one.type} ${one.unit ?? ""}`;
-  const keys = [...new Set(series.map(keyOf))].slice(0, MOST_CHARTS);
+  const keys = [...new Set(series.map(keyOf))].slice(0, MOST_PANELS);
   return keys.map((key) => {
     const columns = series.flatMap((one, index) => (keyOf(one) === key ? [index] : []));
     const rows = times.filter(([, time]) => columns.some((column) => values[time][column]));
@@ -116,25 +122,27 @@ export function Charts({ id }: { id: string }) {
       return panelsOf(result, seconds, !!aggregation);
     },
     [id, span.value],
-    {
-      ...of("measurements", id),
-      take: (messages) => {
-        if (aggregation || !panels.data.value) return;
-        const measured = messages.filter((one) => one.data.realtimeAction === "CREATE").map((one) => one.data.data as Measurement);
-        if (!append(panels.data.value, measured)) return panels.reload();
-        for (const panel of panels.data.value) handles.current.get(panel.key)?.set(panel.data);
-        latest.value += 1;
-      },
-    },
+    // Aggregates are computed by the server, so they are as old as their load.
+    aggregation ? undefined : { ...of("measurements", id), take: (messages) => take(messages) },
   );
+  const take = (messages: Message[]) => {
+    if (!panels.data.value) return;
+    const measured = messages.filter((one) => one.data.realtimeAction === "CREATE").map((one) => one.data.data as Measurement);
+    if (!append(panels.data.value, measured)) return again();
+    for (const panel of panels.data.value) handles.current.get(panel.key)?.set(panel.data);
+    latest.value += 1;
+  };
+  // A device that sends ever new series must not load all of them with each measurement.
+  const again = useCalm(NEW_SERIES_SECONDS, panels.reload);
+  const most = useSignal(CHARTS_AT_FIRST);
   latest.value;
   return (
-    <Card title="Measurements" aside={<Choice label="Span" value={span.value} options={Object.entries(SPANS).map(([key, { text }]) => [key, text])} onChange={(value) => (span.value = value)} />}>
-      {truncated.value && <p class="hint">There are more than 5000 values; the newest are shown.</p>}
-      <States of={panels} isEmpty={(list) => list.length === 0} empty={<p>It measured nothing in this span. New measurements appear here by themselves.</p>}>
+    <Card title="Measurements" aside={<><Standing of={panels} /><Choice label="Span" value={span.value} options={Object.entries(SPANS).map(([key, { text }]) => [key, text])} onChange={(value) => (span.value = value)} /></>}>
+      {truncated.value && <p class="hint">There are more values than the server sends at once; only the newest are shown.</p>}
+      <States of={panels} isEmpty={(list) => list.length === 0} empty={<p>It measured nothing in this span.</p>}>
         {(list) => (
           <div class="panels">
-            {list.map((panel) => (
+            {list.slice(0, most.value).map((panel) => (
               <div key={panel.key} class="panel">
                 <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
                 <ul class="legend">
@@ -156,6 +164,7 @@ export function Charts({ id }: { id: string }) {
           </div>
         )}
       </States>
+      {(panels.data.value?.length ?? 0) > most.value && <p><span class="partial">{most.value} of {panels.data.value!.length} charts</span> <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>Show more charts</button></p>}
     </Card>
   );
 }
@@ -168,7 +177,7 @@ function last({ names, data }: Panel, index: number): string {
   return row < 0 ? "–" : between(least[row] as number, most[row] as number);
 }
 
-/** Appends measurements. Returns false when a series is new, or when a value is older than the last one. */
+/** Adds measurements, in the order of their times. Returns false when a series is new. */
 function append(panels: Panel[], measured: Measurement[]): boolean {
   for (const one of measured) {
     const at = Date.parse(one.time) / 1000;
@@ -177,19 +186,30 @@ function append(panels: Panel[], measured: Measurement[]): boolean {
       const series = Object.entries(value as Record<string, { value?: number }>).filter(([, entry]) => typeof entry?.value === "number");
       if (series.length === 0) continue;
       const known = panels.filter((panel) => panel.fragment === fragment);
-      if (series.some(([name]) => !known.some((panel) => panel.names.includes(name)))) return panels.length >= MOST_CHARTS;
-      for (const { names, data: [xs, ...columns] } of known) {
-        if (!series.some(([name]) => names.includes(name))) continue;
-        const before = xs[xs.length - 1] ?? at;
-        if (at < before) return false;
-        if (at - before > LONG * usual(xs)) {
-          xs.push((at + before) / 2);
-          columns.forEach((column) => column.push(null));
-        }
-        xs.push(at);
-        names.forEach((name, index) => columns[index].push(series.find(([other]) => other === name)?.[1].value));
-      }
+      if (series.some(([name]) => !known.some((panel) => panel.names.includes(name)))) return panels.length >= MOST_PANELS;
+      for (const panel of known) if (series.some(([name]) => panel.names.includes(name))) add(panel, at, (name) => series.find(([other]) => other === name)?.[1].value);
     }
   }
   return true;
+}
+
+/** Adds the values of one time to the data of a panel. A value may arrive after a younger one. */
+function add({ names, data: [xs, ...columns] }: Panel, at: number, valueOf: (name: string) => number | undefined): void {
+  const before = xs[xs.length - 1] ?? at;
+  if (at >= before) {
+    if (at - before > LONG * usual(xs)) {
+      xs.push((at + before) / 2);
+      columns.forEach((column) => column.push(null));
+    }
+    xs.push(at);
+    names.forEach((name, index) => columns[index].push(valueOf(name)));
+    return;
+  }
+  const row = xs.findIndex((x) => x >= at);
+  if (xs[row] === at) {
+    names.forEach((name, index) => (columns[index][row] = valueOf(name) ?? columns[index][row]));
+    return;
+  }
+  xs.splice(row, 0, at);
+  names.forEach((name, index) => columns[index].splice(row, 0, valueOf(name)));
 }

@@ -7,6 +7,7 @@ import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Action, Card, Field, Form, States, StatusMark, tell } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
 
 interface DeviceUser {
   userName: string;
@@ -31,7 +32,7 @@ function OfUser({ name }: { name: string }) {
     user.reload();
   };
   return (
-    <Card title="Credentials">
+    <Card title="Credentials" aside={<Standing of={user} />}>
       <States of={user}>
         {(one) => (
           <div class="stacked">

@@ -9,6 +9,7 @@ import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
+import { MoreRows, Standing } from "../../ui/standing";
 
 /** The members of the object that are not shown as facts about the device. */
 const HIDDEN = new Set(["id", "self", "name", "type", "owner", "creationTime", "lastUpdated", "childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents", "plat_Availability", "plat_Connection", "plat_ActiveAlarmsStatus", "plat_IsDevice"]);
@@ -65,7 +66,7 @@ export function ExternalIds({ id }: { id: string }) {
   };
   if (!can("ROLE_IDENTITY_READ")) return null;
   return (
-    <Card title="External ids" aside={can("ROLE_IDENTITY_ADMIN") && <button type="button" class="plain" onClick={() => (adding.value = !adding.value)}>Add</button>}>
+    <Card title="External ids" aside={<><Standing of={ids} />{can("ROLE_IDENTITY_ADMIN") && <button type="button" class="plain" onClick={() => (adding.value = !adding.value)}>Add</button>}</>}>
       {adding.value && (
         <form class="stacked" onSubmit={add}>
           <Field label="Type"><input name="type" value="plat_Serial" required /></Field>
@@ -85,6 +86,7 @@ export function ExternalIds({ id }: { id: string }) {
           </ul>
         )}
       </States>
+      <MoreRows of={ids} noun="external id" />
     </Card>
   );
 }

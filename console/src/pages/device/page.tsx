@@ -8,6 +8,7 @@ import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Page, States } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
 import { availabilityOf } from "../devices";
 import { NewOperation } from "../new_operation";
 import { of } from "./channels";
@@ -53,7 +54,7 @@ function Device({ id }: { id: string }) {
   return (
     <Page
       title={found?.name ?? `Device ${id}`}
-      sub={<Summary of={found} id={id} />}
+      sub={<><Summary of={found} id={id} /> <Standing of={device} /></>}
       actions={
         found && (
           <>

@@ -5,6 +5,7 @@ import { apply, useLoad } from "../../load";
 import { Time } from "../../time";
 import type { PlatformEvent } from "../../types";
 import { Card } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
 import { of } from "./channels";
 
 interface Place extends PlatformEvent {
@@ -20,13 +21,13 @@ export function Track({ id }: { id: string }) {
   const places = useLoad(
     () => get<{ events: Place[] }>(withQuery("/event/events", { source: id, fragmentType: "plat_Position", pageSize: KEPT })).then((page) => page.events.filter(isPlace)),
     [id],
-    { ...of("events", id), take: (messages) => (places.data.value = apply(places.data.value ?? [], messages, isPlace).slice(0, KEPT)) },
+    { ...of("events", id), take: (messages) => (places.data.value = apply(places.data.value ?? [], messages, isPlace).sort((a, b) => Date.parse(b.time) - Date.parse(a.time)).slice(0, KEPT)) },
   );
   const list = places.data.value ?? [];
   if (list.length === 0) return null;
   const [newest] = list;
   return (
-    <Card title="Where it is" aside={<span class="faint"><Time at={newest.time} as="ago" /></span>}>
+    <Card title="Where it is" aside={<span><span class="faint"><Time at={newest.time} as="ago" /></span> <Standing of={places} /></span>}>
       <svg class="track" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`The last ${list.length} positions; the newest is at ${inWords(newest)}`}>
         <Way of={list} />
       </svg>

@@ -166,3 +166,57 @@ export async function a_whole_list_is_saved_as_a_file(stage) {
   assert.match(lines[1], /,MINOR,\w+,acme_Noise\d+,of acme_Noise\d+,/);
   await visitor.leave();
 }
+
+export async function an_empty_list_stays_while_it_is_read_again(stage) {
+  await crowd(stage);
+  const visitor = await at(stage, "registration", `${TENANT}/admin`);
+  await visitor.sees("No device is waiting.");
+  await visitor.sees("0 requests");
+  await visitor.page.evaluate(() => {
+    window.gone = 0;
+    new MutationObserver(() => (window.gone += document.body.textContent.includes("No device is waiting.") ? 0 : 1)).observe(document.body, { subtree: true, childList: true, characterData: true });
+  });
+  for (let time = 0; time < 2; time += 1) await visitor.page.waitForResponse(/newDeviceRequests/);
+  await standingOfCard(visitor, "Waiting", "read every 2 s");
+  assert.equal(await visitor.page.evaluate("window.gone"), 0);
+  await visitor.leave();
+}
+
+const standingOfCard = (visitor, title, text) => visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: title, exact: true }) }).locator(".standing", { hasText: text }).waitFor();
+
+export async function a_value_that_arrives_late_takes_its_place(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "measures late", plat_IsDevice: {} });
+  const send = (seconds, value) => stage.fleet.call("POST", "/measurement/measurements", { type: "acme_T", time: new Date(Date.now() - seconds * 1000).toISOString(), source: { id }, plat_Climate: { T: { value, unit: "C" } } });
+  for (const seconds of [300, 240, 180, 120]) await send(seconds, 20);
+  const visitor = await at(stage, `devices/${id}`);
+  await visitor.isLive();
+  const value = (text) => visitor.page.locator(".panel .value", { hasText: text }).waitFor();
+  await value("20 C");
+  await standingOfCard(visitor, "Measurements", "live");
+  let loads = 0;
+  visitor.page.on("request", (request) => (loads += request.url().includes("/series") ? 1 : 0));
+  await send(0, 50.5);
+  await value("50.5 C");
+  await send(60, 11.1);
+  await visitor.page.locator(".wire", { hasText: "11.1" }).waitFor();
+  await value("50.5 C");
+  assert.equal(loads, 0, "nothing was loaded again");
+  await visitor.button("1 day").click();
+  await standingOfCard(visitor, "Measurements", "not live");
+  await visitor.leave();
+}
+
+export async function changes_of_quiet_devices_are_not_counted_again_and_again(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "talkative", plat_IsDevice: {} });
+  const visitor = await at(stage, "overview");
+  await visitor.isLive();
+  await visitor.page.locator(".legend a", { hasText: "unavailable" }).waitFor();
+  let counts = 0;
+  visitor.page.on("request", (request) => (counts += request.url().includes("/inventory/managedObjects?") ? 1 : 0));
+  const end = Date.now() + 4000;
+  for (let note = 0; Date.now() < end; note += 1) await stage.fleet.call("PUT", `/inventory/managedObjects/${id}`, { acme_Note: note });
+  // Each of the two cards counts once, because it has not seen this device before.
+  assert.ok(counts <= 6, `${counts} requests`);
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
+  await visitor.leave();
+}

@@ -108,9 +108,9 @@ export async function a_registered_device_is_rejected_with_the_message_of_the_se
 
 export async function a_file_registers_many_and_explains_each_row_that_failed(stage) {
   const visitor = await at(stage, "registration");
-  const rows = ["ID;CREDENTIALS;TYPE;NAME;PATH", "csv-1;0123456789abcdef;acme_Valve;valve 1;Valves", "csv-2;short;acme_Valve;valve 2;Valves", "csv-3;0123456789abcdef;acme_Valve;valve 3;Valves"];
+  const rows = ["ID;CREDENTIALS;TYPE;NAME;PATH", "csv-1;0123456789abcdef;acme_Valve;valve 1;Valves", "csv-2;short;acme_Valve;valve 2;Valves", 'csv-3;0123456789abcdef;acme_Valve;"valve; ""3""";Valves'];
   await visitor.page.getByLabel("CSV file").setInputFiles({ name: "devices.csv", mimeType: "text/csv", buffer: Buffer.from(rows.join("\n")) });
-  await visitor.page.getByRole("cell", { name: "valve 3" }).waitFor();
+  await visitor.page.getByRole("cell", { name: 'valve; "3"' }).waitFor();
   assert.equal(await visitor.page.getByText("0123456789abcdef").count(), 0, "passwords are not shown");
   await visitor.button("Register all").click();
   await visitor.sees("of 3 rows succeeded");

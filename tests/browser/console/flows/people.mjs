@@ -62,6 +62,15 @@ export async function credentials_are_forgotten_on_reload_unless_the_user_stays(
   await visitor.leave();
 }
 
+export async function a_page_that_the_browser_kept_asks_for_the_password(stage) {
+  const visitor = await stage.visitor();
+  await visitor.logIn();
+  await visitor.isLive();
+  await visitor.page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+  await visitor.page.getByLabel("Password").waitFor();
+  await visitor.leave();
+}
+
 export async function a_limited_user_sees_only_permitted_actions(stage) {
   await stage.fleet.user("viewer", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
   const visitor = await stage.visitor();
