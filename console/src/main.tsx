@@ -9,6 +9,7 @@ import { close, connect, forget } from "./live";
 import { LogIn } from "./pages/login";
 import { kept, keep, session, token } from "./session";
 import { Shell } from "./shell";
+import { askOpener, openTabsLoggedIn } from "./tabs";
 import { Toasts } from "./ui/kit";
 import { Questions } from "./ui/question";
 
@@ -33,6 +34,9 @@ effect(() => {
 // A page that the browser kept when its user went to another site would be logged in after "back".
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
-const stored = kept();
+openTabsLoggedIn();
+const given = await askOpener();
+if (given?.isKept) keep(given.token);
+const stored = given?.token ?? kept();
 if (stored) await resume(stored).catch(() => keep(null));
 render(<App />, document.getElementById("app")!);

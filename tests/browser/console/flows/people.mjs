@@ -71,6 +71,25 @@ export async function a_page_that_the_browser_kept_asks_for_the_password(stage) 
   await visitor.leave();
 }
 
+export async function a_tab_that_the_console_opens_is_logged_in_and_no_other(stage) {
+  const visitor = await stage.visitor();
+  await visitor.logIn("main/admin", PASSWORD, { page: "devices" });
+  await visitor.isLive();
+  const opened = visitor.context.waitForEvent("page");
+  await visitor.page.getByRole("link", { name: "meter 002" }).click({ modifiers: ["Control"] });
+  const tab = await opened;
+  await tab.getByRole("heading", { level: 1, name: "meter 002" }).waitFor();
+  await visitor.page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
+  assert.equal(await tab.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length), 0);
+  // A page of the same origin that is loaded there later asks in vain.
+  await tab.reload();
+  await tab.getByLabel("Password").waitFor();
+  const other = await visitor.context.newPage();
+  await other.goto(`${stage.base}/#/devices`);
+  await other.getByLabel("Password").waitFor();
+  await visitor.leave();
+}
+
 export async function a_limited_user_sees_only_permitted_actions(stage) {
   await stage.fleet.user("viewer", VIEWER, ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ"]);
   const visitor = await stage.visitor();
