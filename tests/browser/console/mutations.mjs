@@ -1,6 +1,6 @@
 // A set of faults in the console, and the flows that must notice them. Run before a release:
 //
-//   node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>]
+//   node mutations.mjs --server <program> [--browser <program>] [--only <parts of faults, between |>]
 //
 // Each fault replaces one text of the console's source, which must occur exactly once. It counts as noticed when the
 // flows whose names contain the given text fail; the same flows pass without the fault. Fewer than nine in ten noticed
@@ -30,6 +30,44 @@ const FAULTS = [
   ["a double click keeps the zoom", "ui/chart.tsx", "const unzoom = () => (zoomed.current = false);", "const unzoom = () => {};", "drag zooms"],
   ["log-out leaves the session at the server", "main.tsx", "    close();\n", "", "log out ends"],
   ["available and unavailable are swapped", "pages/overview.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],
+  ["a part looks like a whole", "ui/standing.tsx", "const isPartial = !!next;", "const isPartial = false;", "cannot be loaded"],
+  ["pages are followed by number", "list.ts", "const following = await page(next);\n      if (run", 'const following = await page(next.replace(/&after=[^&]*/, ""));\n      if (run', "reaches its end"],
+  ["a page that failed ends the list", "list.ts", "problem: asError(failed).message }", 'problem: "", next: undefined }', "cannot be loaded"],
+  ["an empty page ends the list", "list.ts", "items.length < wanted && pages < MOST_PAGES", "false", "rights for one device"],
+  ["narrow users are not subscribed", "scope.ts", "channels: (seen.value?.ids ?? []).map((id) => `/${kind}/${id}`)", "channels: []", "rights for one device"],
+  ["everything claims to be live", "load.ts", "live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length", "true", "rights for a group"],
+  ["aggregates claim to be live", "pages/device/charts.tsx", "aggregation ? undefined : {", "{", "arrives late"],
+  ["null is zero", "pages/overview.tsx", "counts.every((one) => one !== null) ? counts : countSeen()", "counts.map((one) => one ?? 0)", "rights for one device"],
+  ["nothing watched is all well", "pages/overview.tsx", "isWatched: watched.managedObjects.length > 0", "isWatched: true", "rights for one device"],
+  ["everybody sees the server page", "shell.tsx", 'can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") }', "true }", "without rights"],
+  ["an old open alarm is hidden", "pages/device/lists.tsx", "params: { source: id, status: OPEN },", "params: { source: id, status: undefined },\n    pageSize: 50,", "old alarm that is still open"],
+  ["the oldest operations of a device", "pages/device/lists.tsx", "params: { deviceId: device.id, revert: true },", "params: { deviceId: device.id },", "old alarm that is still open"],
+  ["filtered devices are not live", "pages/devices.tsx", "if (!isPlain) again();", "", "filtered list of devices"],
+  ["no search by external id", "search.ts", "found.filter((id): id is string => id !== null)", "([] as string[])", "serial number"],
+  ["no search by id", "search.ts", " or id eq '${text}'", "", "serial number"],
+  ["withdrawn rights stay", "api.ts", "if (rights(now) !== rights(before)) session.value = now;", "", "withdrawn right"],
+  ["rows stay after a refusal", "load.ts", "if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;", "", "withdrawn right"],
+  ["a refused connection is ignored", "live.ts", "    if (denied) refreshRights();\n    return;", "    return;", "logged out without a click"],
+  ["back begins at the top", "ui/table.tsx", "recall<number>(place) ?? 0", "0", "back returns"],
+  ["another filter keeps the place", "ui/table.tsx", "box.current!.scrollTop = recall<number>(place) ?? 0;\n  }, [place]);", "box.current!.scrollTop = recall<number>(place) ?? 0;\n  }, []);", "back returns"],
+  ["back does not undo a filter", "router.ts", 'history.pushState({ key: newKey() }, "", changed(changes));', 'history.replaceState(history.state, "", changed(changes));', "back returns"],
+  ["the focus is lost with its row", "ui/focus.ts", "(control ?? list.current).focus({ preventScroll: true });", "", "focus stays"],
+  ["text is thrown away by a click", "router.ts", "if (what && location.hash !== shown) {", "if (false) {", "unsaved text"],
+  ["text is thrown away by Escape", "ui/dialog.tsx", "if (!isChanged.current || (await leaving.ask(LOST)))", "if (true)", "unsaved text"],
+  ["alarms without an id are rows", "load.ts", "if (!id) continue;", "", "not stored"],
+  ["cancel does nothing", "pages/why.tsx", 'body: { status: "FAILED", failureReason', 'body: { failureReason', "has an age"],
+  ["late values are the newest", "pages/device/charts.tsx", "if (at >= before) {", "if (true) {", "arrives late"],
+  ["empty texts blink", "ui/kit.tsx", "(props.isEmpty?.(shown) ?", "(props.isEmpty?.(shown) && !props.of.loading.value ?", "empty list stays"],
+  ["every change is counted again", "pages/overview.tsx", "take: (messages) => mayChange(messages) && soon() });\n  const soon = useCalm(CALM_SECONDS, of.reload);\n  return (\n    <Card class", "take: () => soon() });\n  const soon = useCalm(0, of.reload);\n  return (\n    <Card class", "quiet devices"],
+  ["all rows of a burst are drawn", "pages/live.tsx", "paused.value ? KEPT : DRAWN", "KEPT", "burst of five"],
+  ["a kept page is logged in", "main.tsx", "event.persisted && location.reload()", "false", "browser kept"],
+  ["a tab gets credentials twice", "tabs.ts", "!expected.delete(event.source)", "!expected.has(event.source)", "tab that the console"],
+  ["a file is cut at its first page", "list.ts", "[items, next] = [joined(items, following.items), following.next];\n    }\n    return items;\n  };\n  return", "[items, next] = [joined(items, following.items), undefined];\n    }\n    return items;\n  };\n  return", "saved as a file"],
+  ["the old password stays", "pages/profile.tsx", "body: { password } });", "body: {} });", "own password"],
+  ["a role of a user stays", "pages/users.tsx", "if (!roles.has(role.name) && own.has(role.name))", "if (false)", "role of its own"],
+  ["another tenant is deleted", "pages/tenants.tsx", 'const remove = () => call("DELETE", address)', 'const remove = () => call("DELETE", path`/tenant/tenants/staying`)', "edited and deleted by"],
+  ["the tree loads all members", "groups.ts", "pageSize: PAGE_SIZE, withChildren: false", "pageSize: PAGE_SIZE", "groups of devices are"],
+  ["passwords show in a preview", "pages/registration.tsx", "rowsOf(body, separator).filter", 'body.split("\\n").map((line) => line.split(separator)).filter', "each row that failed"],
   ["a figure links to the wrong devices", "pages/overview.tsx", '{ availability: "UNAVAILABLE" })}><span class="dot unavailable"', '{ availability: "AVAILABLE" })}><span class="dot unavailable"', "counts of the overview"],
   ["severities are rotated", "pages/overview.tsx", "{counts[index].toLocaleString()}", "{counts[(index + 1) % 4].toLocaleString()}", "counts of the overview"],
   ["the least severe is first", "pages/overview.tsx", "RANK[a.severity] - RANK[b.severity]", "RANK[b.severity] - RANK[a.severity]", "counts of the overview"],
@@ -45,7 +83,7 @@ const FAULTS = [
   ["clear all ignores the severity", "pages/alarms.tsx", "const filter = { status: affected.join(\",\"), severity };", "const filter = { status: affected.join(\",\") };", "of a view are cleared"],
   ["a row clears the wrong way", "pages/alarms.tsx", 'run={() => change(alarm, "CLEARED")}', 'run={() => change(alarm, "ACKNOWLEDGED")}', "cleared by mistake"],
   ["undo does nothing", "pages/alarms.tsx", "() => setStatus(alarm, before)", "() => Promise.resolve()", "cleared by mistake"],
-  ["the filter of severity is not sent", "pages/alarms.tsx", "status === \"ALL\" ? undefined : status, severity, type }", "status === \"ALL\" ? undefined : status, type }", "filters of alarms"],
+  ["the filter of severity is not sent", "pages/alarms.tsx", "status === \"ALL\" ? undefined : status, severity, type, source }", "status === \"ALL\" ? undefined : status, type, source }", "filters of alarms"],
   ["notifications ignore the filter", "pages/alarms.tsx", "(!severity || severity === alarm.severity)", "true", "filters of alarms"],
   ["no word has to be typed", "ui/question.tsx", "(question.typed !== undefined && typed.value.trim() !== question.typed)", "false", "double click destroys"],
   ["questions are skipped", "ui/kit.tsx", "if (question && !(await ask(question))) return;", "", "double click destroys"],
@@ -53,16 +91,16 @@ const FAULTS = [
   ["anything is the id of a device", "pages/device/page.tsx", "if (/^\\d+$/.test(id))", "if (id)", "address cannot"],
   ["groups show no roles", "pages/groups.tsx", "held: new Set(rolesOf(whole))", "held: new Set<string>()", "group shows the roles"],
   ["a role is not taken away", "pages/groups.tsx", "if (!wanted.has(role.name) && held.has(role.name))", "if (false)", "group shows the roles"],
-  ["audit ignores the user", "pages/audit.tsx", '"/audit/auditRecords", { user, type,', '"/audit/auditRecords", { type,', "keeps to its filters"],
-  ["audit ignores the type", "pages/audit.tsx", '"/audit/auditRecords", { user, type,', '"/audit/auditRecords", { user,', "keeps to its filters"],
-  ["an operation goes to the first device", "pages/operations.tsx", 'String(form.get("device"))', "agents.data.value![0].id", "chosen device"],
-  ["new operations show an id", "pages/operations.tsx", "            findNames(operations.data);\n", "", "chosen device"],
-  ["no reason of a pending operation", "pages/operations.tsx", "diagnosis.value?.causes.map", "diagnosis.value?.causes.slice(0, 0).map", "created diagnosed and watched"],
+  ["audit ignores the user", "pages/audit.tsx", "params: { user, type,", "params: { type,", "keeps to its filters"],
+  ["audit ignores the type", "pages/audit.tsx", "params: { user, type,", "params: { user,", "keeps to its filters"],
+  ["an operation goes to the first device", "ui/device_field.tsx", "<option key={one.id} value={one.id}>", "<option key={one.id} value={devices[0].id}>", "chosen device"],
+  ["new operations show an id", "pages/operations.tsx", "queueMicrotask(() => findNames(operations.data));", "", "chosen device"],
+  ["no reason of a pending operation", "pages/why.tsx", "diagnosis.value?.causes.map", "diagnosis.value?.causes.slice(0, 0).map", "created diagnosed and watched"],
   ["every limit is half full", "pages/usage.tsx", "style={{ width: `${part * 100}%` }}", 'style={{ width: "50%" }}', "bar of a limit"],
   ["the track is mirrored", "pages/device/track.tsx", "at!.lng! * shrink, -at!.lat!", "-at!.lng! * shrink, -at!.lat!", "has north"],
   ["the newest place is the oldest", "pages/device/track.tsx", "shown[shown.length - 1]", "shown[0]", "has north"],
-  ["lists end at their first page", "pages/devices.tsx", "end: !first.next", "end: true", "thousands of devices"],
-  ["a page is loaded twice", "pages/devices.tsx", "(next?.managedObjects ?? []).filter((device) => !known.has(device.id))", "devices.data.value", "thousands of devices"],
+  ["lists end at their first page", "list.ts", "rest.value = { next, isBusy", "rest.value = { isBusy", "thousands of devices"],
+  ["a page is loaded twice", "list.ts", "...following.filter((item) => !known.has(keyOf(item)))", "...list.filter((item) => known.has(keyOf(item))), ...following", "thousands of devices"],
   ["deleted devices stay", "load.ts", 'realtimeAction === "DELETE" || typeof inner === "string"', "false", "new device and a new name"],
   ["lists are not loaded again after a gap", "load.ts", "generation.value", "0", "long cut"],
   ["a silent connection looks live", "live.ts", "const SILENCE_MS = 13_000;", "const SILENCE_MS = 60_000;", "silent connection"],
@@ -115,7 +153,7 @@ async function attempt([, file, text, replacement, only]) {
   }
 }
 
-const chosen = FAULTS.filter(([name]) => !values.only || name.includes(values.only));
+const chosen = FAULTS.filter(([name]) => !values.only || values.only.split("|").some((part) => name.includes(part)));
 const ends = [];
 for (const fault of chosen) {
   const end = await attempt(fault);
