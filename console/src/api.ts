@@ -154,13 +154,24 @@ async function sessionOf(token: string): Promise<Session> {
     // A user without the right to read its own record can log in nevertheless.
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
   }
-  return {
-    token,
-    tenant: tenant.name ?? tenant.id ?? "",
-    user: me?.userName ?? "unknown user",
-    roles: new Set(me?.effectiveRoles?.map((role) => role.name)),
-    permitted: Object.keys(me?.devicePermissions ?? {}),
-  };
+  const name = tenant.name ?? tenant.id ?? "";
+  const roles = new Set(me?.effectiveRoles?.map((role) => role.name));
+  const permitted = me && !READS_ALL.every((role) => roles.has(role)) ? await permittedTo(me, name, token) : [];
+  return { token, tenant: name, user: me?.userName ?? "unknown user", roles, permitted };
+}
+
+/** Whoever holds these roles needs no rights for single devices. */
+const READS_ALL = ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_MEASUREMENT_READ", "ROLE_DEVICE_CONTROL_READ"];
+
+interface WithGroups {
+  groups?: { references: { group: { devicePermissions?: Record<string, string[]> } }[] };
+}
+
+/** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
+async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
+  const { groups } = await get<WithGroups>(path`/user/${tenant}/users/${me.userName}`, { token }).catch((): WithGroups => ({}));
+  const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
+  return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }
 
 /** Rights are read again at most this often. */

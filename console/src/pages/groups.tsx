@@ -2,8 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";
+import type { List } from "../list";
 import { useLoad } from "../load";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
+import { ListStanding, MoreRows } from "../ui/standing";
 
 export interface Group {
   id: number;
@@ -19,11 +21,13 @@ export interface Role {
 export const words = (role: string) => role.replace(/^ROLE_/, "").toLowerCase().replaceAll("_", " ");
 const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
 
-export function Groups({ base, groups, mayChange, onChanged }: { base: string; groups: Group[]; mayChange: boolean; onChanged: () => void }) {
+export function Groups({ base, of, mayChange }: { base: string; of: List<Group>; mayChange: boolean }) {
+  const groups = of.data.value ?? [];
+  const onChanged = of.reload;
   const open = useSignal<Group | "new" | null>(null);
   const close = () => (open.value = null);
   return (
-    <Card title="Groups" aside={mayChange && <button type="button" onClick={() => (open.value = "new")}>New group</button>}>
+    <Card title="Groups" aside={<><ListStanding of={of} noun="group" />{mayChange && <button type="button" onClick={() => (open.value = "new")}>New group</button>}</>}>
       <ul class="rows">
         {groups.map((group) => (
           <li key={group.id}>
@@ -33,6 +37,7 @@ export function Groups({ base, groups, mayChange, onChanged }: { base: string; g
           </li>
         ))}
       </ul>
+      <MoreRows of={of} noun="group" />
       {open.value === "new" && <NewGroup base={base} onClose={close} onCreated={onChanged} />}
       {open.value && open.value !== "new" && <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />}
     </Card>

@@ -74,7 +74,7 @@ export function Users() {
         </States>
         <MoreRows of={users} noun="user" />
       </Card>
-      {groups.data.value && <Groups base={base()} groups={groups.data.value} mayChange={mayChange} onChanged={groups.reload} />}
+      {groups.data.value && <Groups base={base()} of={groups} mayChange={mayChange} />}
       {editing.value && <EditUser user={editing.value} groups={groups.data.value ?? []} onClose={() => (editing.value = null)} onChanged={users.reload} />}
       {creating.value && <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onCreated={users.reload} />}
     </Page>

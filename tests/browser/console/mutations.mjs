@@ -35,6 +35,7 @@ const FAULTS = [
   ["a page that failed ends the list", "list.ts", "problem: asError(failed).message }", 'problem: "", next: undefined }', "cannot be loaded"],
   ["an empty page ends the list", "list.ts", "items.length < wanted && pages < MOST_PAGES", "false", "rights for one device"],
   ["narrow users are not subscribed", "scope.ts", "channels: (seen.value?.ids ?? []).map((id) => `/${kind}/${id}`)", "channels: []", "rights for one device"],
+  ["rights by groups are unknown", "api.ts", "[me.devicePermissions ?? {}, ...ofGroups]", "[me.devicePermissions ?? {}]", "from a group of users"],
   ["everything claims to be live", "load.ts", "live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length", "true", "rights for a group"],
   ["aggregates claim to be live", "pages/device/charts.tsx", "aggregation ? undefined : {", "{", "arrives late"],
   ["null is zero", "pages/overview.tsx", "counts.every((one) => one !== null) ? counts : countSeen()", "counts.map((one) => one ?? 0)", "rights for one device"],

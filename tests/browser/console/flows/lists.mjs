@@ -76,6 +76,21 @@ export async function a_user_with_rights_for_a_group_is_told_what_is_not_live(st
   await visitor.leave();
 }
 
+export async function rights_for_a_device_may_come_from_a_group_of_users(stage) {
+  const { call, raise, own } = await crowd(stage);
+  const { id, self } = await call("POST", `/user/${TENANT}/groups`, { name: "leak watchers", devicePermissions: { [own]: ["ALARM:*:READ"] } });
+  assert.ok(self);
+  const member = await call("POST", `/user/${TENANT}/users`, { userName: "member", password: "member-secret" });
+  await call("POST", `/user/${TENANT}/groups/${id}/users`, { user: { self: member.self } });
+  const visitor = await at(stage, "overview", `${TENANT}/member`, "member-secret");
+  await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
+  await visitor.sees("of acme_Leak");
+  await standing(visitor, "live for 1 device only");
+  await raise(own, "acme_Late", "CRITICAL");
+  await visitor.sees("of acme_Late");
+  await visitor.leave();
+}
+
 export async function a_user_without_rights_is_told_so(stage) {
   await crowd(stage).then(({ call }) => call("POST", `/user/${TENANT}/users`, { userName: "nobody", password: "nobody-secret" }));
   const visitor = await at(stage, "overview", `${TENANT}/nobody`, "nobody-secret");
