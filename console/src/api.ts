@@ -177,6 +177,7 @@ async function permittedTo(me: CurrentUser, tenant: string, token: string): Prom
 /** Rights are read again at most this often. */
 const REFRESH_MS = 5_000;
 let refreshed = -REFRESH_MS;
+let isWaiting = false;
 
 /**
  * Reads the rights of the user again after a refusal, so that the menu and the buttons match them. Credentials that are
@@ -184,8 +185,10 @@ let refreshed = -REFRESH_MS;
  */
 export async function refreshRights(): Promise<void> {
   const { token } = session.peek() ?? {};
-  if (!token || performance.now() - refreshed < REFRESH_MS) return;
-  refreshed = performance.now();
+  if (!token || isWaiting) return;
+  isWaiting = true;
+  await new Promise((resolve) => setTimeout(resolve, refreshed + REFRESH_MS - performance.now()));
+  [isWaiting, refreshed] = [false, performance.now()];
   try {
     const now = await sessionOf(token);
     const before = session.peek();

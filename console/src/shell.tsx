@@ -123,7 +123,7 @@ export function Shell() {
 
 const WORDS = {
   connecting: ["Connecting", "The connection for live changes is being opened."],
-  live: ["Live", "Changes appear as they happen"],
+  live: ["Live", "Each list says whether it is live"],
   interrupted: ["Interrupted", "The server cannot be reached. What you see may be outdated. It is tried again by itself."],
   resting: ["Resting", "This tab was hidden and receives no changes."],
   refused: ["Refused", "The server refused the connection for live changes."],
@@ -136,7 +136,7 @@ function Connection() {
   const [word, explanation] = WORDS[state];
   const way = transport === "websocket" ? "WebSocket" : transport === "long-polling" ? "long polling" : "";
   return (
-    <div class={`connection ${state}`} role="status" title={state === "live" ? `${explanation}, over ${way}.` : explanation}>
+    <div class={`connection ${state}`} role="status" title={state === "live" ? `Open over ${way}. ${explanation}.` : explanation}>
       <span class="pulse" aria-hidden="true" />
       {word}
       {way && <span class="way"> · {way}</span>}

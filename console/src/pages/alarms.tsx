@@ -187,7 +187,7 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
   },
   { title: "Device", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <a class="clip" href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> },
   { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <code class="clip">{alarm.type}</code> },
-  { title: "Status", width: "7.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },
+  { title: "Status", width: "8.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },
   { title: "Time", width: "6.5rem", wide: true, cell: (alarm) => <Time at={alarm.time} /> },
   { title: "Actions", width: "7.5rem", cell: (alarm) => <AlarmActions of={alarm} />, narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> } },
 ];

@@ -57,7 +57,7 @@ export function LivePage() {
   return (
     <Page
       title="Live"
-      sub={<>{total.value.toLocaleString()} notifications{transport && ` over ${transport === "websocket" ? "WebSocket" : "long polling"}`}</>}
+      sub={<>{total.value.toLocaleString()} notifications{total.value > rows.value.length && rows.value.length === KEPT && `, of which the last ${KEPT} are kept`}{transport && ` over ${transport === "websocket" ? "WebSocket" : "long polling"}`}</>}
       actions={
         <>
           <Choice label="Transport" value={onlyLongPolling.value ? "polling" : "websocket"} onChange={(value) => setOnlyLongPolling(value === "polling")} options={[["websocket", "WebSocket"], ["polling", "Long polling"]]} />

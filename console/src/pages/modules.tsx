@@ -171,6 +171,9 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   );
 }
 
+/** The rows that are kept. */
+const KEPT = 50;
+
 /** The rows of all statements, as they arrive in notifications. */
 function Rows({ module }: { module: Module }) {
   const rows = useSignal<{ number: number; at: Date; statement: string; text: string }[]>([]);
@@ -179,13 +182,13 @@ function Rows({ module }: { module: Module }) {
   useEffect(() => {
     const take = (messages: Message[]) => {
       const newest = messages.map((message) => ({ number: ++counter.current, at: new Date(), statement: message.channel.split("/").at(-1)!, text: JSON.stringify(message.data) }));
-      rows.value = [...newest.reverse(), ...rows.value].slice(0, 50);
+      rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
     };
     const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason ?? ""));
     return () => subscription.end();
   }, [module.name]);
   return (
-    <Card title="Rows, live">
+    <Card title="Rows, live" aside={rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}>
       {denied.value && <p class="problem">{denied.value}</p>}
       {rows.value.length === 0 ? <div class="state"><p>No statement gave a row since this page was opened.</p></div> : (
         <ul class="rows">

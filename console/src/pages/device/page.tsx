@@ -9,7 +9,7 @@ import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Page, States } from "../../ui/kit";
 import { Standing } from "../../ui/standing";
-import { availabilityOf } from "../devices";
+import { AlarmCounts, availabilityOf } from "../devices";
 import { NewOperation } from "../new_operation";
 import { of } from "./channels";
 import { Charts } from "./charts";
@@ -69,8 +69,8 @@ function Device({ id }: { id: string }) {
         {(one) => (
           <div class="device">
             <div class="column">
-              <Charts id={id} />
               <AlarmsOf id={id} />
+              <Charts id={id} />
               <OperationsOf device={one} />
               <EventsOf id={id} />
               <Wire id={id} />
@@ -97,7 +97,7 @@ function Summary({ of: device, id }: { of?: ManagedObject; id: string }) {
   const connection = (device.plat_Connection as { status?: string } | undefined)?.status;
   return (
     <>
-      <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} /> {status?.toLowerCase() ?? "not watched"}
+      <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} /> {status?.toLowerCase() ?? "not watched"}
       {connection && <>, {connection.toLowerCase()}</>}
       {lastMessage && <>, last message <Time at={lastMessage} as="ago" /></>}
       {device.type && <> · {device.type}</>} · id <code>{id}</code>
