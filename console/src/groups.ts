@@ -1,4 +1,4 @@
-// The groups of devices as a tree, built from the parents of each group, because the members of all groups may be many.
+// The tree of device groups. It is built from the parents of each group, because all members together may be many.
 
 import { get, withQuery } from "./api";
 import { type Loaded, useLoad } from "./load";

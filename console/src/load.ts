@@ -59,12 +59,12 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
       if (early) early.push(...messages);
       else current.current.live?.take(messages);
     };
-    const heard = new Set<string>();
+    const subscribed = new Set<string>();
     const note = (channel: string, denied?: string) => {
       if (abort.signal.aborted) return;
-      if (denied) heard.delete(channel);
-      else heard.add(channel);
-      accepted.value = heard.size;
+      if (denied) subscribed.delete(channel);
+      else subscribed.add(channel);
+      accepted.value = subscribed.size;
     };
     accepted.value = 0;
     const subscriptions = channels.map((channel) => subscribe(channel, take, (denied) => note(channel, denied)));

@@ -21,7 +21,7 @@ function read(): Route {
 }
 
 export const route = signal<Route>(read());
-/** What would be lost if the page were left, for people; `null` if nothing would. */
+/** The description of what would be lost if the page were left; `null` if nothing would. */
 export const unsaved = signal<string | null>(null);
 /** Asks whether unsaved text may be lost. The shell sets it, because a question is a part of the page. */
 export const leaving: { ask: (what: string) => Promise<boolean> } = { ask: () => Promise.resolve(true) };
@@ -48,7 +48,7 @@ function arrive(): void {
   route.value = read();
 }
 
-/** What the pages of the history remember, by the key of their entry and a name. */
+/** The values that pages of the history remember, by the key of their entry and a name. */
 const memory = new Map<string, unknown>();
 let lastKey = Date.now();
 const newKey = () => (lastKey += 1);

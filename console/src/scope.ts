@@ -25,7 +25,7 @@ interface Seen {
 const MOST = 100;
 const MOST_PAGES = 10;
 
-/** What a user without the role for all objects sees; `null` until it was read. */
+/** The objects that a user without the role for all of them sees; `null` until they were read. */
 export const seen = signal<Seen | null>(null);
 let askedFor = "";
 
@@ -51,7 +51,7 @@ export function pathOf(link: string): string {
   return pathname + search;
 }
 
-/** Reads once for each user, and again when its rights have changed, what a user without a role sees. */
+/** Reads the objects that a user without the role sees, once for each user and again when its rights have changed. */
 export function lookAround(): void {
   const { user = "", permitted = [], roles = [] } = session.value ?? {};
   const who = [user, ...permitted, ...roles].join();

@@ -1,4 +1,4 @@
-// Devices by what people know of them: a part of the name or the type, the id, or an external id such as a serial number.
+// The search for devices by a part of the name or the type, by id, or by an external id such as a serial number.
 
 import { get, path, withQuery } from "./api";
 import type { ManagedObject } from "./types";

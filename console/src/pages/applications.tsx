@@ -1,4 +1,4 @@
-// Web applications and microservices: what the tenant sees, to what it subscribes, and what it owns.
+// The web applications and microservices that the tenant sees, owns, or subscribes to.
 
 import { useSignal } from "@preact/signals";
 import { call, path, upload } from "../api";

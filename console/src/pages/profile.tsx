@@ -1,4 +1,4 @@
-// The user itself: its password, its rights, its sessions, and the clients of the token service that act as it.
+// The user who is logged in: its password, its rights, its sessions, and the clients of the token service that act as it.
 
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";

@@ -1,4 +1,4 @@
-// Why an operation has not ended, in the server's words, how old it is, and how to end it.
+// The reasons why an operation has not ended, in the server's words, its age, and the button that ends it.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Lists as files: all rows, not only those in sight, as the server has them.
+// Files with all rows of a list, not only those in sight.
 
 import { Action, tell } from "./kit";
 

@@ -1,4 +1,4 @@
-// One field for everything, on every page with Ctrl+K: pages, devices by name, type, id or serial number, and groups.
+// One field finds pages, devices and groups. Ctrl+K opens it on every page.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";

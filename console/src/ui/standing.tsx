@@ -1,4 +1,4 @@
-// What a list or a figure says about itself: whether changes arrive by themselves, when it was loaded, how much is there.
+// Lists and figures say whether changes arrive by themselves, when they were loaded, and how much of them is there.
 
 import type { List } from "../list";
 import type { Loaded } from "../load";

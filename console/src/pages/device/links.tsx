@@ -1,4 +1,4 @@
-// What a device belongs to: its parents, its children, and its groups, to which it can be added.
+// The parents, children and groups of a device, which can be added to a group.
 
 import { useSignal } from "@preact/signals";
 import { call, path } from "../../api";

@@ -1,4 +1,4 @@
-// What administrators do besides: their own password, groups of devices, options, tenants, applications, keys.
+// Flows of administrators: their own password, groups of devices, options, tenants, applications, keys.
 
 import assert from "node:assert/strict";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";
@@ -165,5 +165,20 @@ export async function a_program_gets_a_key_and_loses_it(stage) {
   await visitor.button("Delete the program nightly report").click();
   await visitor.confirms("Delete key");
   await visitor.sees("No program has a key for access tokens.");
+  await visitor.leave();
+}
+
+export async function an_application_is_subscribed_and_unsubscribed(stage) {
+  const subscribed = async () => (await stage.fleet.call("GET", "/tenant/tenants/main/applications?pageSize=100")).references.map(({ application }) => application.name);
+  const before = await subscribed();
+  const visitor = await at(stage, "applications");
+  const row = visitor.page.getByRole("row", { name: /cockpit/ });
+  await row.getByRole("button", { name: "Subscribe to cockpit" }).click();
+  await visitor.sees("The tenant subscribes to cockpit.");
+  assert.deepEqual((await subscribed()).filter((name) => !before.includes(name)), ["cockpit"]);
+  await row.getByRole("button", { name: "Unsubscribe from cockpit" }).click();
+  await visitor.confirms("Unsubscribe");
+  await row.getByRole("button", { name: "Subscribe to cockpit" }).waitFor();
+  assert.deepEqual(await subscribed(), before);
   await visitor.leave();
 }

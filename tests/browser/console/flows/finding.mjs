@@ -1,4 +1,4 @@
-// Finding things, and not losing one's place, one's focus or one's text.
+// Flows of searches, and of places, focus and text that stay.
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";

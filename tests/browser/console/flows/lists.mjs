@@ -64,7 +64,7 @@ export async function a_user_with_rights_for_one_device_has_whole_and_live_lists
   await visitor.leave();
 }
 
-export async function a_user_with_rights_for_a_group_is_told_what_is_not_live(stage) {
+export async function a_list_is_not_live_for_a_user_with_rights_for_a_group(stage) {
   const { call, own } = await crowd(stage);
   const group = await call("POST", "/inventory/managedObjects", { name: "own group", type: "plat_DeviceGroup", plat_IsDeviceGroup: {} });
   await call("POST", `/inventory/managedObjects/${group.id}/childAssets`, { managedObject: { id: own } });
@@ -91,7 +91,7 @@ export async function rights_for_a_device_may_come_from_a_group_of_users(stage) 
   await visitor.leave();
 }
 
-export async function a_user_without_rights_is_told_so(stage) {
+export async function a_user_without_rights_gets_an_explanation(stage) {
   await crowd(stage).then(({ call }) => call("POST", `/user/${TENANT}/users`, { userName: "nobody", password: "nobody-secret" }));
   const visitor = await at(stage, "overview", `${TENANT}/nobody`, "nobody-secret");
   await visitor.sees("You have no rights for data of this tenant.");
@@ -120,7 +120,7 @@ export async function a_list_reaches_its_end_while_its_begin_is_cleared(stage) {
   await visitor.leave();
 }
 
-export async function a_page_that_cannot_be_loaded_is_told_and_tried_again(stage) {
+export async function a_page_that_cannot_be_loaded_is_named_and_tried_again(stage) {
   await crowd(stage);
   const visitor = await at(stage, "alarms?status=ALL", `${TENANT}/admin`);
   visitor.expectsCuts = true;
