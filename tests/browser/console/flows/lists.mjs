@@ -154,6 +154,7 @@ export async function the_card_of_a_device_shows_an_old_alarm_that_is_still_open
   await visitor.go(`devices/${id}`, "with a leak");
   await card("Alarms").getByRole("link", { name: "All alarms" }).click();
   await visitor.sees("61 alarms");
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
 }
 

@@ -24,7 +24,7 @@ export async function an_operation_is_created_diagnosed_and_watched(stage) {
   await visitor.isAccessible("a device with a pending operation");
   const [operation] = (await stage.fleet.call("GET", `/devicecontrol/operations?deviceId=${device.id}`)).operations;
   await stage.fleet.setOperation(operation.id, "EXECUTING");
-  await operations.getByText("executing").waitFor();
+  await operations.getByText("executing", { exact: true }).waitFor();
   await stage.fleet.setOperation(operation.id, "FAILED", "The valve is stuck");
   await operations.getByText("The valve is stuck").waitFor();
   await visitor.leave();
