@@ -7,14 +7,18 @@ import type { ManagedObject } from "./types";
 const SERIALS = ["plat_Serial", "serial", "imei", "mac"];
 const quoted = (text: string) => text.replaceAll("'", "''");
 
+/** Queries distinguish case, so the usual spellings of a text are tried. */
+const spellings = (text: string) => [...new Set([text, text.toLowerCase(), text[0].toUpperCase() + text.slice(1), text.toUpperCase()])];
+
 /**
- * Returns the condition of a query for a text: a part of the name or the type, the id, or the serial number of the
- * hardware.
+ * Returns the condition of a query for a text: a part of the name in any of its usual spellings, a part of the type or
+ * of the serial number of the hardware, or the id.
  */
 export function conditionOf(text: string): string {
-  const part = `'*${quoted(text)}*'`;
+  const part = (one: string) => `'*${quoted(one)}*'`;
+  const names = spellings(text).map((one) => `name eq ${part(one)}`).join(" or ");
   const id = /^\d+$/.test(text) ? ` or id eq '${text}'` : "";
-  return `(name eq ${part} or type eq ${part} or plat_Hardware.serialNumber eq ${part}${id})`;
+  return `(${names} or type eq ${part(text)} or plat_Hardware.serialNumber eq ${part(text)}${id})`;
 }
 
 /** Returns the objects with an external id of this value. A type before a colon is the only one that is tried. */

@@ -46,6 +46,7 @@ const FAULTS = [
   ["filtered devices are not live", "pages/devices.tsx", "if (!isPlain) again();", "", "filtered list of devices"],
   ["no search by external id", "search.ts", "found.filter((id): id is string => id !== null)", "([] as string[])", "serial number"],
   ["no search by id", "search.ts", " or id eq '${text}'", "", "serial number"],
+  ["searches distinguish case", "search.ts", "[text, text.toLowerCase(),", "[text,", "serial number"],
   ["withdrawn rights stay", "api.ts", "if (rights(now) !== rights(before)) session.value = now;", "", "withdrawn right"],
   ["rows stay after a refusal", "load.ts", "if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;", "", "withdrawn right"],
   ["a refused connection is ignored", "live.ts", "    if (denied) refreshRights();\n    return;", "    return;", "logged out without a click"],

@@ -18,7 +18,10 @@ export async function a_device_is_found_by_its_serial_number_its_id_and_its_type
   const visitor = await at(stage, "devices");
   await visitor.sees("meter 002");
   const field = visitor.page.getByRole("combobox", { name: "Name or query" });
-  for (const text of ["QX-77/12", id, "acme_rare", "of supp"]) {
+  for (const text of ["QX-77/12", id, "acme_Rare", "of supp", "METER OF SUPP"]) {
+    // The result of the last text must not be taken for that of this one.
+    await field.fill("no such thing");
+    await visitor.page.getByText("0 devices", { exact: true }).waitFor();
     await field.fill(text);
     await visitor.page.getByText("1 device", { exact: true }).waitFor();
     await visitor.sees("meter of support");

@@ -127,7 +127,17 @@ export async function a_withdrawn_right_takes_its_rows_and_its_page_away(stage) 
   await visitor.logIn("main/mover", VIEWER, { page: "alarms" });
   await visitor.isLive();
   await visitor.sees("Pressure is too high");
+  // The page of a device stays, but not its alarms.
+  const other = await stage.visitor();
+  other.expectsCuts = true;
+  await other.logIn("main/mover", VIEWER, { page: `devices/${stage.fleet.devices[0].id}` });
+  await other.isLive();
+  await other.sees("Pressure is too high");
   await stage.fleet.call("DELETE", "/user/main/users/mover/roles/ROLE_ALARM_READ");
+  await other.page.getByText("Pressure is too high").first().waitFor({ state: "detached" });
+  await other.sees("Access is denied");
+  await other.page.getByRole("heading", { level: 1, name: stage.fleet.devices[0].name }).waitFor();
+  await other.leave();
   await visitor.page.getByText("Pressure is too high").first().waitFor({ state: "detached" });
   await visitor.page.getByRole("link", { name: "Alarms", exact: true }).waitFor({ state: "detached" });
   assert.equal(await visitor.page.getByRole("link", { name: "Devices", exact: true }).count(), 1);
