@@ -92,7 +92,7 @@ export function Shell() {
         </button>
         <span class="brand">platform</span>
         {session.value?.tenant === DEMO && <span class="demo" title="These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.">demo data</span>}
-        <button type="button" class="find" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}><Icon name="search" /><span class="way">Find</span> <kbd class="way">Ctrl K</kbd></button>
+        <button type="button" class="find" aria-label="Find Ctrl K" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}><Icon name="search" /><span class="way">Find</span> <kbd class="way">Ctrl K</kbd></button>
         <Connection />
       </header>
       <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">
