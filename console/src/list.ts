@@ -42,6 +42,7 @@ export interface Source<T> {
 }
 
 const PAGE_SIZE = 500;
+const PAGE_OF_A_FILE = 1000;
 /** A list loads at least this many rows at once, more than a screen shows. */
 const SCREENFUL = 60;
 /** A list that is loaded again loads as many rows as it had, up to this number. */
@@ -121,7 +122,7 @@ export function useList<T>(source: Source<T>): List<T> {
   };
   const all = async () => {
     let items: T[] = [];
-    for (let next: string | undefined = withQuery(path, { ...params, pageSize: 2000 }); next; ) {
+    for (let next: string | undefined = withQuery(path, { ...params, pageSize: PAGE_OF_A_FILE }); next; ) {
       const following: Page<T> = await page(next);
       [items, next] = [joined(items, following.items), following.next];
     }

@@ -63,7 +63,6 @@ const FAULTS = [
   ["every change is counted again", "pages/overview.tsx", "take: (messages) => mayChange(messages) && soon() });\n  const soon = useCalm(CALM_SECONDS, of.reload);\n  return (\n    <Card class", "take: () => soon() });\n  const soon = useCalm(0, of.reload);\n  return (\n    <Card class", "quiet devices"],
   ["all rows of a burst are drawn", "pages/live.tsx", "paused.value ? KEPT : DRAWN", "KEPT", "burst of five"],
   ["a kept page is logged in", "main.tsx", "event.persisted && location.reload()", "false", "browser kept"],
-  ["a tab gets credentials twice", "tabs.ts", "!expected.delete(event.source)", "!expected.has(event.source)", "tab that the console"],
   ["a file is cut at its first page", "list.ts", "[items, next] = [joined(items, following.items), following.next];\n    }\n    return items;\n  };\n  return", "[items, next] = [joined(items, following.items), undefined];\n    }\n    return items;\n  };\n  return", "saved as a file"],
   ["the old password stays", "pages/profile.tsx", "body: { password } });", "body: {} });", "own password"],
   ["a role of a user stays", "pages/users.tsx", "if (!roles.has(role.name) && own.has(role.name))", "if (false)", "role of its own"],
