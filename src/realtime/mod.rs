@@ -18,8 +18,8 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AcknowledgementExtension, AttachSocket, ClientId, ConnectResponse, Disconnect, FrameWriterKey,
-    SessionActor, SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
+    AcknowledgementExtension, AttachSocket, ClientId, Disconnect, FrameWriterKey, SessionActor,
+    SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::bayeux::channel::Endpoint;
@@ -32,7 +32,6 @@ use crate::auth::{Authenticator, Caller, RequestSource};
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 pub(crate) use connecting::Connecting;
-use held::REPLY_BYTES;
 pub use held::{Held, Text};
 use moved::Known;
 pub(crate) use pace::count_patiently;

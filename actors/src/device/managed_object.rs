@@ -125,12 +125,12 @@ impl Device {
         }
     }
 
-    /// Checks whether the tenant may have one more device, if a change makes this object one (Z-20).
     async fn ensure_quotas(&self, patch: &ManagedObjectPatch) -> Result<()> {
         self.ensure_device_quota(patch).await?;
         self.ensure_growth(patch).await
     }
 
+    /// Checks whether the tenant may have one more device, if a change makes this object one (Z-20).
     async fn ensure_device_quota(&self, patch: &ManagedObjectPatch) -> Result<()> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         if !is_device(&patch.fragments) || !database.tenant_limits().of(tenant).bounds_devices() {

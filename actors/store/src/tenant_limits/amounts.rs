@@ -152,7 +152,8 @@ impl Database {
     }
 
     /// Checks whether the quota of a tenant permits an update, given the bytes of the free-form content before and
-    /// after it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used up.
+    /// after it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used
+    /// up.
     ///
     /// # Errors
     /// `QuotaExceeded`.
