@@ -102,7 +102,7 @@ enum Counting {
 /// `TooManyRequests` when the tenant exceeds its rate (Z-20).
 fn noted(request: &HttpRequest, caller: Result<Caller>, counting: Counting) -> Result<Caller> {
     if let Ok(caller) = &caller {
-        shares::charge(&caller.identity.tenant);
+        shares::charge(&caller.identity.tenant, &caller.identity.user);
         request.extensions_mut().insert(Requester(caller.identity.clone()));
         // Calls of CSV rows have no connection of their own.
         if counting == Counting::Request

@@ -12,7 +12,8 @@ use platform_model::binary::Binary;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{BinaryId, TenantId};
 use platform_store::binaries::{ChunkPosition, Upload};
-use platform_store::{self, Database, shares};
+use platform_store::shares::{self, Charged};
+use platform_store::{self, Database};
 
 use crate::http::RequestHead;
 use crate::http::body::UnreadBody;
@@ -102,15 +103,17 @@ fn content(
     first: ChunkPosition,
     range: Range<u64>,
 ) -> impl Stream<Item = Result<Bytes, Error>> {
+    let charged = shares::charged().unwrap_or_else(|| Charged { tenant: tenant.clone(), user: "".into() });
     stream::try_unfold((first, range), move |(chunk, range)| {
         let (database, tenant) = (database.clone(), tenant.clone());
+        let charged = charged.clone();
         async move {
             if range.is_empty() {
                 return Ok(None);
             }
             let read = platform_store::binaries::read_chunk(&database, &tenant, id, chunk.number);
-            // The next chunk waits for a turn of its tenant, so that many downloads do not slow down other tenants.
-            let bytes = shares::of_tenant(&tenant, read).await?;
+            // The next chunk waits for a turn of its user, so that many downloads do not slow down others.
+            let bytes = shares::of_charged(charged, read).await?;
             let next = chunk.start + bytes.len() as u64;
             let end = range.end.min(next);
             if end <= range.start {

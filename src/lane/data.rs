@@ -54,7 +54,7 @@ pub(super) fn longest_body(request: &Request) -> usize {
 async fn create_by(new: NewData, caller: Caller, request: &Request) -> Result<HttpResponse> {
     request.state::<HeldBytes>().check(request)?;
     caller.count_request()?;
-    shares::charge(&caller.tenant);
+    shares::charge(&caller.tenant, &caller.user);
     let body = WholeBody(request.body());
     match new {
         NewData::Measurements => measurements::create_of(&caller, request, body, None).await,

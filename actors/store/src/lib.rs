@@ -353,8 +353,8 @@ impl Shared {
         Box::pin(async {
             let waiting = std::time::Instant::now();
             let turn = match shares::charged() {
-                Some(tenant) => {
-                    Some(timeout(CONNECTION_WAIT, self.turns.take(&tenant)).await.map_err(|_| {
+                Some(charged) => {
+                    Some(timeout(CONNECTION_WAIT, self.turns.take_for(&charged)).await.map_err(|_| {
                         Error::unavailable(
                             "the tenant's other requests use its share of the database connections",
                         )

@@ -2,18 +2,22 @@
 //!
 //! A request of a tenant takes a turn before it takes a connection. While only one tenant is active it may have
 //! nearly all turns. When others are active, each has a bounded share, and a free turn goes to the waiting tenant
-//! that holds the fewest. Work that belongs to no tenant needs no turn.
+//! that holds the fewest. The users of a tenant have its turns one after the other. Work that belongs to no tenant needs
+//! no turn.
 //!
 //! Free connections alone do not keep other tenants fast, because statements share processors and disks. So a share
 //! is half of an equal division, and a tenant with slow statements has at most an eighth of the turns.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use tokio::sync::oneshot;
+
+use super::lines::Lines;
+use crate::shares::Charged;
 
 /// The time for which a tenant counts as active after its last turn.
 const ACTIVE: Duration = Duration::from_secs(2);
@@ -56,7 +60,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Share {
     held: usize,
-    waiting: VecDeque<oneshot::Sender<ConnectionTurn>>,
+    waiting: Lines<oneshot::Sender<ConnectionTurn>>,
     /// The time when it last took or returned a turn.
     last: Option<Instant>,
     /// The average time for which its turns are held.
@@ -99,8 +103,13 @@ impl Turns {
         Self(Arc::new(Gate { size, state: Mutex::default() }))
     }
 
-    /// Waits for a turn of a tenant.
+    /// Waits for a turn of a tenant, for work that none of its users requested.
     pub async fn take(&self, tenant: &TenantId) -> ConnectionTurn {
+        self.take_for(&Charged { tenant: tenant.clone(), user: "".into() }).await
+    }
+
+    /// Waits for a turn of a user.
+    pub async fn take_for(&self, Charged { tenant, user }: &Charged) -> ConnectionTurn {
         let waiting = {
             let (now, mut state) = (Instant::now(), self.0.state.lock());
             let share = state.tenants.entry(tenant.clone()).or_default();
@@ -118,7 +127,7 @@ impl Turns {
                 return ConnectionTurn { gate: self.0.clone(), tenant: tenant.clone(), since: now };
             }
             let (granted, waiting) = oneshot::channel();
-            share.waiting.push_back(granted);
+            share.waiting.push(user, granted);
             state.waiting += 1;
             waiting
         };
@@ -148,7 +157,7 @@ impl State {
             let may = |share: &Share| !share.waiting.is_empty() && share.held < share.most(size, active);
             let next = self.tenants.iter_mut().filter(|(_, share)| may(share));
             let Some((tenant, share)) = next.min_by_key(|(_, share)| share.held) else { break };
-            let Some(waiting) = share.waiting.pop_front() else { break };
+            let Some(waiting) = share.waiting.pop() else { break };
             self.waiting -= 1;
             if !waiting.is_closed() {
                 share.held += 1;
@@ -277,6 +286,23 @@ mod tests {
         drop(held);
 
         assert!(now(third.as_mut()).is_some());
+    }
+
+    #[test]
+    fn user_who_waits_for_many_turns_delays_no_other_user_of_the_tenant() {
+        let turns = Turns::new(1);
+        let of = |user: &str| Charged { tenant: tenant("a"), user: user.into() };
+        let (device, person) = (of("device"), of("person"));
+        let held = now(pin!(turns.take_for(&device))).expect("the only turn");
+        let mut many: Vec<_> = (0..100).map(|_| Box::pin(turns.take_for(&device))).collect();
+        assert!(many.iter_mut().all(|waiting| now(waiting.as_mut()).is_none()));
+        let mut waiting = pin!(turns.take_for(&person));
+        assert!(now(waiting.as_mut()).is_none());
+
+        drop(held);
+        drop(many.iter_mut().find_map(|waiting| now(waiting.as_mut())).expect("the next one of the device"));
+
+        assert!(now(waiting.as_mut()).is_some(), "the other user is next");
     }
 
     #[test]
