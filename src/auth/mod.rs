@@ -23,8 +23,10 @@ mod throttle;
 mod user_administration;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use platform_actors::{Changed, Holders};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
@@ -88,6 +90,10 @@ pub struct Authenticator {
     /// time share one.
     flights: Cache<Flight, Result<Caller>>,
     changes: Changes,
+    /// The pauses of this process before which nothing is remembered any more.
+    pauses: AtomicU64,
+    /// The same number; it is locked while callers are forgotten, so that nobody recalls one meanwhile.
+    forgotten: Mutex<u64>,
     throttle: Throttle,
     hashing: HashingThreads,
     /// A hash that no password matches, for accounts without a password.
@@ -130,6 +136,8 @@ impl Authenticator {
             remembered: Cache::new(REMEMBERED_CALLERS),
             flights: Cache::new(0),
             changes: Changes::default(),
+            pauses: AtomicU64::new(0),
+            forgotten: Mutex::new(0),
             throttle: Throttle::new(limits, &secret_key),
             hashing: HashingThreads::start(stop),
             unmatched_password_hash: password::hash_chosen(&password::generate()),
@@ -144,7 +152,23 @@ impl Authenticator {
         self.recall(&self.key(header, host))
     }
 
+    /// Forgets everything that was remembered before a pause of this process, in which changes of other servers were
+    /// not received. It is called before anything is recalled.
+    fn notice_pause(&self) {
+        let pauses = self.database.pauses().note();
+        if self.pauses.load(Ordering::Acquire) == pauses {
+            return;
+        }
+        let mut forgotten = self.forgotten.lock();
+        if *forgotten != pauses {
+            self.forget(Changed::Anything);
+            *forgotten = pauses;
+            self.pauses.store(pauses, Ordering::Release);
+        }
+    }
+
     fn recall(&self, key: &Key) -> Option<Caller> {
+        self.notice_pause();
         let known = self.remembered.get(key)?;
         (known.until > Instant::now()).then_some(known.caller)
     }
@@ -202,6 +226,7 @@ impl Authenticator {
     /// Returns whether nothing has changed about a caller since its verification, as far as this server
     /// knows.
     pub(crate) fn is_current(&self, caller: &Caller) -> bool {
+        self.notice_pause();
         caller.remaining() != Some(Duration::ZERO) && self.changes.validity(caller) == Validity::Current
     }
 
@@ -211,6 +236,7 @@ impl Authenticator {
     /// # Errors
     /// `Unavailable` or `Database` when a change may have been missed and cannot be looked up.
     pub async fn still(&self, caller: &Caller) -> Result<Option<Caller>> {
+        self.notice_pause();
         if caller.remaining() == Some(Duration::ZERO) {
             return Ok(None);
         }

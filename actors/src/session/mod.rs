@@ -232,6 +232,13 @@ impl SessionActor {
         }
     }
 
+    /// Returns the time that the session lives on because this process was paused: its client may have sent a connect
+    /// that nobody has read yet.
+    fn more_after_pause(&self) -> Option<Duration> {
+        let since = self.environment.transfers.database().pauses().since_last()?;
+        self.interval.checked_sub(since).filter(|more| !more.is_zero())
+    }
+
     /// Asks to be woken when `due` passes, or earlier. A session that is woken early asks again.
     fn arm(&mut self, ctx: &mut SessionContext) {
         ctx.wake_at(self.due);
@@ -328,7 +335,10 @@ impl Handler<WakeSession> for SessionActor {
             match (&self.parked, self.is_being_written) {
                 (Some(_), _) => self.connect_timed_out(),
                 (None, true) => self.due = now + self.interval,
-                (None, false) => return ctx.stop(),
+                (None, false) => match self.more_after_pause() {
+                    Some(more) => self.due = now + more,
+                    None => return ctx.stop(),
+                },
             }
         }
         self.arm(ctx);

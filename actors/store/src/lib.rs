@@ -25,6 +25,7 @@ mod module_leases;
 pub mod modules;
 mod names;
 pub mod operations;
+mod pauses;
 pub mod publications;
 pub mod query;
 pub mod recent_sources;
@@ -59,6 +60,7 @@ pub use deadpool_postgres::{Object as PooledConnection, Pool};
 use futures_util::future::BoxFuture;
 use measurements::rollups::Rollups;
 use measurements::shapes::Shapes;
+pub use pauses::Pauses;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
 use recent_sources::RecentSources;
@@ -104,6 +106,7 @@ pub struct Database {
     signatures: Arc<signatures::Signatures>,
     statistics: Arc<statistics::Statistics>,
     tenant_limits: Arc<tenant_limits::AllTenantLimits>,
+    pauses: Arc<Pauses>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -160,6 +163,7 @@ impl Database {
             signatures,
             statistics: Arc::default(),
             tenant_limits: Arc::new(tenant_limits::AllTenantLimits::new(limits)),
+            pauses: Arc::default(),
         })
     }
 
@@ -187,6 +191,11 @@ impl Database {
     /// Returns the pools of connections by name, as they are now.
     pub(crate) fn pools(&self) -> [(&'static str, deadpool_postgres::Status); 2] {
         [("reads", self.reads.pool.status()), ("jobs", self.devices.pool.status())]
+    }
+
+    /// Returns the pauses of this process.
+    pub fn pauses(&self) -> &Pauses {
+        &self.pauses
     }
 
     /// Returns whether PostgreSQL responded to the last ping.

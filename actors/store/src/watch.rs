@@ -24,10 +24,17 @@ const REPLACEMENT: Duration = Duration::from_millis(200);
 /// Listens until the receiver is dropped. Passes on changes of other processes; this process has applied its own
 /// changes at their commit.
 pub async fn watch(database: Database, seen: mpsc::UnboundedSender<Change>) {
+    tokio::select! {
+        () = listen_again_and_again(&database, seen) => {}
+        () = database.pauses().tick() => {}
+    }
+}
+
+async fn listen_again_and_again(database: &Database, seen: mpsc::UnboundedSender<Change>) {
     let mut patience = database.ping;
     while !seen.is_closed() {
         let mut stage = Stage::Connecting;
-        let outcome = listen(&database, &seen, patience, &mut stage).await;
+        let outcome = listen(database, &seen, patience, &mut stage).await;
         if seen.is_closed() {
             return;
         }
@@ -85,8 +92,13 @@ async fn listen(
         let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
         *stage = Stage::Listening;
         loop {
-            let pong = timeout(database.ping, ping(database, &client, &mut listening)).await;
-            pong.map_err(|_| Error::unavailable("no response to a ping"))??;
+            let pauses = database.pauses().note();
+            match timeout(database.ping, ping(database, &client, &mut listening)).await {
+                Ok(pong) => pong?,
+                // The response may have arrived while this process was paused, so a new ping decides.
+                Err(_) if database.pauses().note() != pauses => continue,
+                Err(_) => return Err(Error::unavailable("no response to a ping")),
+            }
             tokio::select! {
                 () = sleep(PING) => {}
                 () = seen.closed() => return Ok(()),

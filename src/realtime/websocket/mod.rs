@@ -260,7 +260,10 @@ impl WebSocket {
             return close(ctx, CloseCode::Policy, "no session");
         }
         if self.ping <= now {
-            if now.saturating_duration_since(self.heard) > interval * 5 / 2 {
+            let silence = now.saturating_duration_since(self.heard);
+            // Frames of the peer may wait unread since a pause of this process.
+            let since_pause = self.realtime.platform.database().pauses().since_last();
+            if since_pause.map_or(silence, |since| silence.min(since)) > interval * 5 / 2 {
                 return close(ctx, CloseCode::Away, "not heard of");
             }
             ctx.ping(b"");

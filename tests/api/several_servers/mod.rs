@@ -9,6 +9,7 @@ mod guesses;
 mod interest;
 mod modules;
 mod notifications;
+mod pauses;
 mod sessions;
 mod signatures;
 mod stops;

@@ -1,0 +1,71 @@
+//! A server that was stopped for some seconds, as by a live migration, and continues (R-11).
+
+use std::time::Duration;
+
+use reqwest::Method;
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::harness::{
+    ADMIN_PASSWORD, Caller, Program, RawConnection, Session, TestDatabase, TestServer, alarm_of, scratch,
+};
+
+/// The pause: longer than the interval of the sessions, and shorter than a lease.
+const PAUSE: Duration = Duration::from_millis(3500);
+
+/// Sends a request, which waits in the socket of a server that does not run.
+async fn send(address: &str, caller: &Caller, path: &str, body: &serde_json::Value) -> RawConnection {
+    let mut connection = RawConnection::open(address.parse().unwrap()).await;
+    let authorization = format!("Authorization: {}", caller.authorization().unwrap());
+    let line = format!("{} {path} HTTP/1.1", Method::POST);
+    let head = [&*line, "Host: x", &authorization, "Accept: application/json", "Connection: close"];
+    connection.request(&head, &body.to_string()).await;
+    connection
+}
+
+#[tokio::test]
+async fn paused_server_knows_the_rights_of_now_and_keeps_its_sessions() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let server = TestServer::start_on(&database, |_| {}).await;
+    let device = server.admin().create_device("pump").await;
+    let joe = server.user_with("joe", &["ROLE_ALARM_ADMIN"]).await;
+    let mut command = Program::command_on(&database, directory.path());
+    command.env("PLATFORM_SESSION_INTERVAL_MS", "2000").env("PLATFORM_DATABASE_PING_MS", "1000");
+    let program = Program::serve_with(command);
+    let address = program.base().strip_prefix("http://").unwrap();
+    let at = |name: &str| Caller::new(program.base(), Some((name, ADMIN_PASSWORD)));
+    at("joe").raise_alarm(&device, "before").await;
+    let sessions: Vec<Session> = {
+        let admin = at("admin");
+        futures_util::future::join_all((0..20).map(async |_| admin.session().await)).await
+    };
+
+    program.signal(Signal::STOP);
+    drop(joe);
+    assert_eq!(server.admin().delete("/user/main/users/joe/roles/ROLE_ALARM_ADMIN").await.status, 204);
+    let mut writes = Vec::new();
+    for n in 0..6 {
+        let alarm = alarm_of(&device, &format!("late{n}"));
+        writes.push(send(address, &at("joe"), "/alarm/alarms", &alarm).await);
+    }
+    let mut connects = Vec::new();
+    for session in &sessions {
+        let connect = json!([session.message("/meta/connect", json!({"advice": {"timeout": 0}}))]);
+        connects.push(send(address, &at("admin"), crate::harness::REALTIME, &connect).await);
+    }
+    sleep(PAUSE).await;
+    program.signal(Signal::CONT);
+
+    for mut write in writes {
+        let answer = write.read_to_end().await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    }
+    for mut connect in connects {
+        let answer = connect.read_to_end().await;
+        assert!(answer.contains(r#""successful":true"#), "{answer}");
+    }
+    let log = program.log();
+    assert!(log.contains("this server did not run for a while"), "{log}");
+    assert!(!log.contains("no response to a ping"), "{log}");
+}
