@@ -16,9 +16,10 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
-use platform_actors::session::{ClientId, ConnectResponse, PollHere, SessionActor, SessionHere};
+use platform_actors::session::{ClientId, PollHere, SessionActor, SessionHere};
 use platform_model::bayeux::Batch;
 use platform_model::bayeux::channel::Endpoint;
+use platform_model::limits::Limits;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::auth::{Caller, Listener, RequestSource};
@@ -180,7 +181,7 @@ impl HeldPoll {
                 let answer = ready!(held.poll_answer(cx));
                 if !answer.delivery.notifications.is_empty() && peer_is_gone(cx) {
                     held.give_back(answer);
-                    return Poll::Ready(held.text(ConnectResponse::default()));
+                    return Poll::Ready(held.text_without_session());
                 }
                 Poll::Ready(held.text(answer))
             }
@@ -194,6 +195,14 @@ impl HeldPoll {
         match self {
             Self::Json(held) if held.waits_here() => Some(held),
             Self::Json(_) | Self::Csv(_) => None,
+        }
+    }
+
+    /// Returns the time between two spaces (B-21b).
+    pub(crate) fn keep_alive(&self, limits: &Limits) -> Duration {
+        match self {
+            Self::Json(_) => limits.keep_alive,
+            Self::Csv(held) => held.keep_alive(),
         }
     }
 
@@ -212,7 +221,7 @@ impl HeldPoll {
     /// stay for the next connect. The session is notified of the end when the poll is dropped.
     pub(crate) fn end_empty(&mut self) -> Text {
         match self {
-            Self::Json(held) => held.text(ConnectResponse::default()),
+            Self::Json(held) => held.text_without_session(),
             Self::Csv(held) => held.end_empty().into_bytes().into(),
         }
     }
@@ -290,7 +299,7 @@ impl HeldBody {
             .cloned()
             .expect("every request has the handle of its connection");
         connection.withhold_head();
-        let keep_alive = realtime.platform.limits().keep_alive;
+        let keep_alive = held.keep_alive(realtime.platform.limits());
         let space = Box::pin(sleep(keep_alive));
         Self {
             held: Some(held),

@@ -52,6 +52,8 @@ pub mod tenant;
 mod tenant_alarms;
 pub mod writes;
 
-pub use platform::{BulkProgress, Changed, FoundSessions, Holders, Names, Platform, Tenant, WantedSessions};
+pub use platform::{
+    BulkProgress, Changed, FoundSessions, Holders, Names, Platform, Pulled, Tenant, WantedSessions,
+};
 pub use session::NewSession;
 pub use session_moves::OwnerElsewhere;

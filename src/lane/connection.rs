@@ -217,8 +217,8 @@ impl Connection {
         match response {
             LaneResponse::Now(outgoing, closes) => self.respond_now(outgoing, closes),
             LaneResponse::Later(head, poll) => {
+                self.deadline.set(poll.keep_alive(self.lane.limits()));
                 self.state = State::Holding(Hold { head, poll, in_parts: false });
-                self.deadline.set(self.lane.limits().keep_alive);
             }
         }
     }
@@ -276,8 +276,8 @@ impl Connection {
         if let State::Writing(_, after) = self.state {
             self.state = after.into();
         }
-        self.deadline.set(match self.state {
-            State::Holding(_) => self.lane.limits().keep_alive,
+        self.deadline.set(match &self.state {
+            State::Holding(hold) => hold.poll.keep_alive(self.lane.limits()),
             State::Closing(_) => self.lane.limits().unread_answer,
             _ => KEEP_ALIVE,
         });

@@ -42,7 +42,7 @@ impl Connecting<'_> {
             && session.connect(self.connect(message, true, here))
         {
             *last = Some(session.clone());
-            return Some(Held::here(session, client, message.id().map(ToOwned::to_owned)));
+            return Some(Held::here(session, client, message));
         }
         Some(self.park(message, self.find_session(message)?, true))
     }
@@ -81,7 +81,7 @@ impl Connecting<'_> {
     ) -> Held {
         let (reply_to, answer) = oneshot::channel();
         session.do_send(self.connect(message, waits, reply_to));
-        Held::new(answer, session, client, message.id().map(ToOwned::to_owned))
+        Held::new(answer, session, client, message)
     }
 
     fn connect<R>(&self, message: &RequestMessage<'_>, waits: bool, reply_to: R) -> Connect<R> {

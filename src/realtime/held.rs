@@ -14,8 +14,8 @@ use platform_actors::session::{
     Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, SessionContext, SessionHere,
     Writing, Written,
 };
-use platform_model::bayeux::Reply;
 use platform_model::bayeux::reply::Acknowledgement;
+use platform_model::bayeux::{Reply, RequestMessage};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
@@ -27,6 +27,9 @@ pub struct Held {
     session: Session,
     client: ClientId,
     id: Option<Box<RawValue>>,
+    /// The number of the last response that the client has, which a response without one of the session repeats
+    /// (B-22b).
+    acknowledged: Option<i64>,
     stage: Stage,
 }
 
@@ -53,15 +56,19 @@ impl Held {
         answer: oneshot::Receiver<ConnectResponse>,
         session: Addr<SessionActor>,
         client: ClientId,
-        id: Option<Box<RawValue>>,
+        message: &RequestMessage<'_>,
     ) -> Self {
-        let session = Session::Anywhere { address: session, answer };
-        Self { session, client, id, stage: Stage::Waiting }
+        Self::of(Session::Anywhere { address: session, answer }, client, message)
     }
 
     /// Holds a connect whose session calls its connection, which then calls [`put`](Self::put).
-    pub(super) fn here(session: SessionHere, client: ClientId, id: Option<Box<RawValue>>) -> Self {
-        Self { session: Session::Here { session, answer: None }, client, id, stage: Stage::Waiting }
+    pub(super) fn here(session: SessionHere, client: ClientId, message: &RequestMessage<'_>) -> Self {
+        Self::of(Session::Here { session, answer: None }, client, message)
+    }
+
+    fn of(session: Session, client: ClientId, message: &RequestMessage<'_>) -> Self {
+        let id = message.id().map(ToOwned::to_owned);
+        Self { session, client, id, acknowledged: message.acknowledged_batch(), stage: Stage::Waiting }
     }
 
     /// Stores the response of a session that runs on the thread of the connection. It is the next one that is polled.
@@ -147,6 +154,11 @@ impl Held {
         self.write_reply(&answer, &mut after);
         after.push(b']');
         Text { notifications: answer.delivery.notifications, after }
+    }
+
+    /// Returns the response to a connect that ends before its session responds.
+    pub fn text_without_session(&self) -> Text {
+        self.text(ConnectResponse::empty(self.acknowledged))
     }
 
     /// Writes the reply to the connect.

@@ -27,13 +27,14 @@ use platform_model::bayeux::reply::Acknowledgement;
 use platform_model::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_model::error::Error;
 use platform_model::naming::naming;
+use tokio::time::Instant;
 
 use crate::auth::{Authenticator, Caller, RequestSource};
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::{ApiError, Result};
 pub(crate) use connecting::Connecting;
 pub use held::{Held, Text};
-use moved::Known;
+use moved::{Found, Known, LONGEST};
 pub(crate) use pace::count_patiently;
 use replies::Replies;
 
@@ -145,9 +146,16 @@ impl Exchange<'_> {
             // The futures of rare messages are boxed, so that the future of every connect stays small.
             "/meta/handshake" => Box::pin(self.handshake(message, replies)).await?,
             "/meta/subscribe" | "/meta/unsubscribe" | CONNECT | DISCONNECT => {
-                let Some((session, client)) = self.session(message).await? else {
-                    self.refuse_unknown(message, &channel, replies);
-                    return Ok(None);
+                let (session, client) = match self.session(message).await? {
+                    Found::Session(session, client) => (session, client),
+                    Found::Unknown => {
+                        Box::pin(self.refuse_unknown(message, &channel, replies)).await;
+                        return Ok(None);
+                    }
+                    Found::NotNow => {
+                        replies.not_now(message, &channel);
+                        return Ok(None);
+                    }
                 };
                 match &*channel {
                     CONNECT => return Ok(self.connect(message, (session, client), alone, replies).await),
@@ -241,26 +249,34 @@ impl Exchange<'_> {
     /// # Errors
     /// `Unavailable` or `Database` when the session of another server, or the user of a session that a socket resumes,
     /// cannot be looked up.
-    async fn session(
-        &mut self,
-        message: &RequestMessage<'_>,
-    ) -> Result<Option<(Addr<SessionActor>, ClientId)>> {
+    async fn session(&mut self, message: &RequestMessage<'_>) -> Result<Found> {
         let of_socket = matches!(self.transport, Transport::Socket(..));
         if of_socket && self.caller.is_none() {
             *self.caller = Box::pin(self.caller_of_session(message)).await?;
         }
-        let Some(connecting) = self.connecting() else { return Ok(None) };
-        let found = match connecting.find_session(message) {
-            Some(found) => Some(found),
-            None => Box::pin(self.pull_session(message)).await?,
-        };
-        let (Some((session, client)), Some(connecting)) = (found, self.connecting()) else { return Ok(None) };
-        if of_socket {
-            let user = connecting.caller.user.clone();
-            let is_own = Box::pin(self.attach(&session, client, &user)).await;
-            return Ok(is_own.then_some((session, client)));
+        let deadline = Instant::now() + LONGEST;
+        loop {
+            let Some(connecting) = self.connecting() else { return Ok(Found::Unknown) };
+            let found = match connecting.find_session(message) {
+                Some((session, client)) => Found::Session(session, client),
+                None => Box::pin(self.pull_session(message)).await?,
+            };
+            let (Found::Session(session, client), Some(caller), true) = (&found, &*self.caller, of_socket)
+            else {
+                return Ok(found);
+            };
+            let user = caller.user.clone();
+            if Box::pin(self.attach(session, *client, &user)).await {
+                return Ok(found);
+            }
+            if self.is_of_another_user(session, *client) {
+                return Ok(Found::Unknown);
+            }
+            // The session left while the socket was attached to it.
+            if Instant::now() >= deadline {
+                return Ok(Found::NotNow);
+            }
         }
-        Ok(Some((session, client)))
     }
 
     fn connecting(&self) -> Option<Connecting<'_>> {

@@ -4,17 +4,30 @@
 use std::time::Duration;
 
 use actix::Addr;
+use platform_actors::Pulled;
 use platform_actors::session::{ClientId, FindOwner, SessionActor, Verdict};
+use platform_model::bayeux::reply::Acknowledgement;
 use platform_model::bayeux::{Advice, Reply, RequestMessage};
+use tokio::time::{Instant, sleep};
 
 use super::{CONNECT, DISCONNECT, Exchange, Replies};
 use crate::auth::Caller;
 use crate::http::error::Result;
 
-/// The most attempts for a message whose session is moving at the moment.
-const ATTEMPTS: usize = 5;
-/// The delay after which a client of a stopping server reconnects. A balancer will then probably choose another server.
+/// The time for which a message is repeated whose session other servers take meanwhile.
+pub(super) const LONGEST: Duration = Duration::from_secs(3);
+/// The time after which a stopping server responds to a connect whose session it does not have. A balancer will then
+/// probably choose another server. The client itself is not advised to wait, because it would do so for ever (B-09a).
 const COME_BACK: Duration = Duration::from_millis(500);
+
+/// The session that a message names.
+pub(super) enum Found {
+    Session(Addr<SessionActor>, ClientId),
+    /// No such session exists for this caller.
+    Unknown,
+    /// The session may exist, but cannot be used here at the moment (B-16a).
+    NotNow,
+}
 
 /// Whether the session exists for this caller. If not, no reply was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,24 +62,34 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// `Unavailable` while the database is not reachable.
-    pub(super) async fn pull_session(
-        &mut self,
-        message: &RequestMessage<'_>,
-    ) -> Result<Option<(Addr<SessionActor>, ClientId)>> {
+    pub(super) async fn pull_session(&mut self, message: &RequestMessage<'_>) -> Result<Found> {
         let client = message.client_id().and_then(|client| ClientId::parse(&client));
-        let (Some(client), Some(caller)) = (client, self.caller.clone()) else { return Ok(None) };
+        let (Some(client), Some(caller)) = (client, self.caller.clone()) else { return Ok(Found::Unknown) };
         let platform = &self.realtime.platform;
         let connects = message.channel().as_deref() == Some(CONNECT);
         if connects && platform.is_handing_over() {
-            return Ok(None);
+            return Ok(Found::Unknown);
         }
-        let pulled = platform.pull_session(&caller.tenant, client, &caller.user).await?;
-        let Some((session, patterns)) = pulled else { return Ok(None) };
+        let (session, patterns) = match platform.pull_session(&caller.tenant, client, &caller.user).await? {
+            Pulled::Here(session, patterns) => (session, patterns),
+            Pulled::Unknown => return Ok(Found::Unknown),
+            Pulled::NotNow => return Ok(Found::NotNow),
+        };
         if self.may_receive(&caller, &patterns).await? == Verdict::Denied {
             platform.end_session(&session).await;
-            return Ok(None);
+            return Ok(Found::Unknown);
         }
-        Ok(self.may_still_receive(&caller, &session).await.then_some((session, client)))
+        // If not, the session has ended or is at another server again.
+        let is_here = self.may_still_receive(&caller, &session).await;
+        Ok(if is_here { Found::Session(session, client) } else { Found::NotNow })
+    }
+
+    /// Returns whether a session that does not accept a message is the one of this clientId here, so that it belongs
+    /// to another user. Otherwise it has ended or left meanwhile.
+    pub(super) fn is_of_another_user(&self, session: &Addr<SessionActor>, client: ClientId) -> bool {
+        let Some(caller) = &*self.caller else { return false };
+        let now = self.realtime.platform.tenant(&caller.tenant).session(client);
+        now.is_some_and(|now| now == *session)
     }
 
     /// Processes a message that changes a session: a subscription, an unsubscription, or a disconnect. If the session
@@ -80,7 +103,8 @@ impl Exchange<'_> {
         (mut session, client): (Addr<SessionActor>, ClientId),
         replies: &mut Replies,
     ) -> Result<()> {
-        for _ in 0..ATTEMPTS {
+        let deadline = Instant::now() + LONGEST;
+        loop {
             let known = match channel {
                 "/meta/subscribe" => self.subscribe(message, &session, replies).await?,
                 "/meta/unsubscribe" => self.unsubscribe(message, &session, replies).await,
@@ -90,24 +114,35 @@ impl Exchange<'_> {
             if known == Known::Yes {
                 return Ok(());
             }
-            let Some(caller) = &*self.caller else { break };
-            let now = self.realtime.platform.tenant(&caller.tenant).session(client);
-            if now.is_some_and(|now| now == session) {
-                // The session belongs to another user.
-                break;
-            }
-            match self.session(message).await? {
-                Some((moved, _)) => session = moved,
-                None => break,
+            let found = if self.is_of_another_user(&session, client) {
+                Found::Unknown
+            } else if Instant::now() >= deadline {
+                Found::NotNow
+            } else {
+                self.session(message).await?
+            };
+            match found {
+                Found::Session(moved, _) => session = moved,
+                Found::Unknown => {
+                    replies.unknown_client(message, channel);
+                    return Ok(());
+                }
+                Found::NotNow => {
+                    replies.not_now(message, channel);
+                    return Ok(());
+                }
             }
         }
-        replies.unknown_client(message, channel);
-        Ok(())
     }
 
     /// Rejects a message whose session does not exist. A stopping server accepts a connect, because the session may be
     /// at another server.
-    pub(super) fn refuse_unknown(&self, message: &RequestMessage<'_>, channel: &str, replies: &mut Replies) {
+    pub(super) async fn refuse_unknown(
+        &self,
+        message: &RequestMessage<'_>,
+        channel: &str,
+        replies: &mut Replies,
+    ) {
         let platform = &self.realtime.platform;
         let text = message.client_id();
         let client = text.as_deref().and_then(ClientId::parse);
@@ -118,13 +153,15 @@ impl Exchange<'_> {
         if !is_elsewhere {
             return replies.unknown_client(message, channel);
         }
-        let advice = Advice::retry(COME_BACK, platform.limits().connect_timeout);
+        sleep(COME_BACK).await;
+        let advice = Advice::retry(Duration::ZERO, platform.limits().connect_timeout);
         replies.push(&Reply {
             id: message.id(),
             channel: Some(channel),
             client_id: text.as_deref(),
             successful: true,
             advice: Some(advice),
+            ext: message.acknowledged_batch().map(Acknowledgement::Batch),
             ..Reply::default()
         });
     }

@@ -1,11 +1,13 @@
-//! The replies to the messages of a request.
+//! The replies to the messages of one request.
 
 use std::borrow::Cow;
 
 use platform_actors::session::ConnectResponse;
+use platform_model::bayeux::reply::Acknowledgement;
 use platform_model::bayeux::{Advice, Reply, RequestMessage, error};
 
-use super::held::{Held, REPLY_BYTES};
+use super::held::REPLY_BYTES;
+use super::{CONNECT, Held};
 
 /// The replies so far, as an unfinished JSON array.
 #[derive(Default)]
@@ -44,6 +46,22 @@ impl Replies {
 
     pub(super) fn unknown_client(&mut self, message: &RequestMessage<'_>, channel: &str) {
         self.refuse(message, Some(channel), error::UNKNOWN_CLIENT, Some(Advice::HANDSHAKE));
+    }
+
+    /// Rejects a message whose session may exist, but cannot be used at the moment (B-16a).
+    pub(super) fn not_now(&mut self, message: &RequestMessage<'_>, channel: &str) {
+        let client = message.client_id();
+        let is_connect = channel == CONNECT;
+        self.push(&Reply {
+            id: message.id(),
+            channel: Some(channel),
+            client_id: client.as_deref(),
+            subscription: message.subscription(),
+            error: Some(error::NOT_NOW),
+            advice: Some(Advice::RETRY),
+            ext: message.acknowledged_batch().filter(|_| is_connect).map(Acknowledgement::Batch),
+            ..Reply::default()
+        });
     }
 
     /// Writes the notifications, followed by the reply to their connect.

@@ -35,8 +35,6 @@ use jobs::Jobs;
 pub(crate) use vitals::Vitals;
 use workers::{Table, Transport};
 
-/// The time over which the clients of released polls spread their reconnects.
-const RELEASE_SPREAD: Duration = Duration::from_secs(5);
 /// The interval at which polls are released while the server stops, because new ones arrive in between.
 const RELEASE_AGAIN: Duration = Duration::from_millis(250);
 /// The maximum number of connections per worker. The effective limit is the limit of open files.
@@ -257,7 +255,7 @@ async fn stop_gracefully(components: &Components, handle: &ServerHandle, shutdow
     // The stop begins before polls are released, so that their responses announce the end of the connection.
     components.stop.begin();
     components.platform.begin_handing_over();
-    components.platform.release_sessions(RELEASE_SPREAD);
+    components.platform.release_sessions();
     // The threads of connections end with the last connection, and with them the sessions that are still there.
     components.platform.hand_sessions_over(shutdown / 2).await;
     let stopped = tokio::time::timeout(shutdown, handle.stop(true));
@@ -268,7 +266,7 @@ async fn stop_gracefully(components: &Components, handle: &ServerHandle, shutdow
     };
     let release = async {
         loop {
-            components.platform.release_sessions(RELEASE_SPREAD);
+            components.platform.release_sessions();
             tokio::time::sleep(RELEASE_AGAIN).await;
             // A handshake may have come before the last connection ended.
             components.platform.hand_sessions_over(shutdown).await;

@@ -43,6 +43,10 @@ pub struct SessionState {
     pub units: Option<SystemOfUnits>,
     /// The number of its connects so far.
     pub connects: u64,
+    /// Whether its client may pause before each connect, because of an interval that has not been taken back (B-09a).
+    /// Servers of version 0.1.0 do not say so, and took no interval back.
+    #[serde(default = "may_pause")]
+    pub pauses: bool,
     /// Whether it ever had a connection.
     pub appeared: bool,
     /// The history that administrators see.
@@ -54,6 +58,11 @@ pub struct SessionState {
     pub waiting: Vec<Box<RawValue>>,
     /// The batches under the acknowledgement extension, if the client uses it (B-22).
     pub batches: Option<BatchState>,
+}
+
+/// The value for sessions of servers that do not say it.
+fn may_pause() -> bool {
+    true
 }
 
 /// The history of a session that administrators see.

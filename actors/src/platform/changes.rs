@@ -317,7 +317,7 @@ impl Platform {
 /// Returns those sessions that have subscriptions.
 async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening> {
     let asked = sessions.iter().map(async |(user, session)| {
-        let patterns = session.send(ListSubscriptions).await.ok()?;
+        let patterns = session.send(ListSubscriptions).await.ok()??;
         (!patterns.is_empty()).then(|| Listening { user: user.clone(), session: session.clone(), patterns })
     });
     join_all(asked).await.into_iter().flatten().collect()

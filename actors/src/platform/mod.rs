@@ -36,6 +36,7 @@ use platform_store::Database;
 use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
+pub use sessions::Pulled;
 pub use shown_sessions::{FoundSessions, WantedSessions};
 pub use tenant::Tenant;
 pub use user_sessions::NotedSessions;
@@ -100,6 +101,10 @@ struct ActorThread {
 
 /// The name of the secret by which servers recognize each other's clientIds.
 const SESSION_SECRET: &str = "session_secret";
+/// The clients of a stopping server that return in one second.
+const RELEASED_PER_SECOND: usize = 2000;
+/// The longest time that the client of a stopping server is advised to wait.
+const LONGEST_RELEASE: Duration = Duration::from_secs(5);
 
 /// Draws a secret.
 ///
@@ -344,16 +349,34 @@ impl Platform {
         tenants.iter().find_map(|(id, tenant)| Some((id.clone(), tenant.session(client)?)))
     }
 
-    /// Completes every held connect with an empty response when the server stops. The advised delays are spread over
-    /// `spread`, so that clients do not all return at once.
-    pub fn release_sessions(&self, spread: Duration) {
+    /// Completes every held connect with an empty response when the server stops. The clients of many sessions are
+    /// advised to return one after the other, those of few at once (B-09a).
+    pub fn release_sessions(&self) {
         let tenants: Vec<Arc<Tenant>> = self.tenants.read().values().cloned().collect();
         let sessions: Vec<_> = tenants.iter().flat_map(|tenant| tenant.sessions.all()).collect();
+        let spread = release_spread(sessions.len());
         let count = sessions.len().max(1) as u32;
         for (n, session) in sessions.into_iter().enumerate() {
             // The stride shuffles the delays, so that neighbours in the table do not return together.
             let place = (n as u32).wrapping_mul(7919) % count;
             session.do_send(Release { interval: spread * place / count });
+        }
+    }
+}
+
+/// Returns the time over which the clients of this many sessions return after a stop.
+fn release_spread(sessions: usize) -> Duration {
+    LONGEST_RELEASE.min(Duration::from_secs((sessions / RELEASED_PER_SECOND) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_few_sessions_return_at_once_and_those_of_many_within_five_seconds() {
+        for (sessions, seconds) in [(0, 0), (39, 0), (1999, 0), (4000, 2), (10_000, 5), (1_000_000, 5)] {
+            assert_eq!(release_spread(sessions), Duration::from_secs(seconds), "{sessions} sessions");
         }
     }
 }

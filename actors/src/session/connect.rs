@@ -28,6 +28,9 @@ pub struct ConnectResponse {
     pub templates: Option<Arc<SessionTemplates>>,
     /// The number of this connect within the session, for [`ResumeConnect`].
     pub connect: u64,
+    /// Whether the advice takes back an interval that an earlier response advised (B-09a). A CSV client gets advice
+    /// beside its rows only then.
+    pub restores_interval: bool,
 }
 
 /// The content of the response to a connect, which depends on its transport.
@@ -104,7 +107,7 @@ impl ReplyTo {
     ///
     /// # Errors
     /// The response, if the transport no longer waits for it.
-    fn send(self, response: ConnectResponse) -> Result<(), ConnectResponse> {
+    pub(super) fn send(self, response: ConnectResponse) -> Result<(), ConnectResponse> {
         match self {
             Self::Channel(channel) => channel.send(response),
             Self::Connection(poll) => poll.connection.respond(poll.number, response),
@@ -170,13 +173,10 @@ pub struct Writing;
 #[rtype(result = "()")]
 pub struct Written;
 
-/// The time that a client waits if its connect is one more than its tenant may hold.
-const BACK_OFF: Duration = Duration::from_secs(5);
-
 /// A connect that waits for notifications.
 #[derive(Debug)]
 pub(super) struct Parked {
-    reply_to: ReplyTo,
+    pub(super) reply_to: ReplyTo,
     carries: ResponseContent,
     /// The hold time that the response advises for the next connect.
     advised: Option<Duration>,
@@ -188,7 +188,7 @@ impl Parked {
     }
 
     /// Returns whether it is a long poll, which counts for the tenant (Z-20).
-    fn counts(&self) -> bool {
+    pub(super) fn counts(&self) -> bool {
         self.carries == ResponseContent::Notifications
     }
 }
@@ -204,9 +204,13 @@ impl Handler<Connect> for SessionActor {
 impl SessionActor {
     /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
+        if self.has_not_arrived() {
+            return drop(connect.reply_to.send(ConnectResponse::not_now(connect.acknowledged)));
+        }
         if self.is_leaving() && *self.user == *connect.user {
-            // The client has used another server meanwhile, and will continue the session there (B-13).
-            return drop(connect.reply_to.send(ConnectResponse::default()));
+            // The client has used another server meanwhile, and will continue the session there (B-13), with its
+            // numbers. So this response repeats the number that the client has (B-22b).
+            return drop(connect.reply_to.send(ConnectResponse::empty(connect.acknowledged)));
         }
         if !self.belongs_to(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::unknown_client()));
@@ -245,6 +249,8 @@ impl Handler<ResumeConnect> for SessionActor {
             // A newer connect is parked, or was and is closed already, or came to another server.
             return drop(reply_to.send(ConnectResponse::default()));
         }
+        // The response before was not written.
+        self.advised_interval = self.advised_interval.after_loss();
         let (carries, advised) = (ResponseContent::Notifications, Some(advised));
         let reply_to = ReplyTo::Channel(reply_to);
         self.park(Parked { reply_to, carries, advised }, hold, ctx);
@@ -256,6 +262,7 @@ impl Handler<Abandoned> for SessionActor {
 
     fn handle(&mut self, abandoned: Abandoned, ctx: &mut Self::Context) {
         if let Some(delivery) = abandoned.unwritten {
+            self.advised_interval = self.advised_interval.after_loss();
             if self.has_left() {
                 if delivery.batch.is_none() && !delivery.notifications.is_empty() {
                     self.lost_some();
@@ -308,20 +315,6 @@ impl SessionActor {
         self.arm(ctx);
     }
 
-    /// Responds to a long poll that would be one more than the tenant may hold (Z-20). The session stays, so its client
-    /// receives its notifications later.
-    fn answer_beyond_quota(&mut self) {
-        if !self.parked.as_ref().is_some_and(Parked::counts) {
-            return;
-        }
-        let Err(refused) = self.environment.of_tenant.check(Counted::HeldPolls) else { return };
-        let interval = BACK_OFF.min(self.interval / 2);
-        let advice = Some(Advice::retry(interval, self.environment.limits.connect_timeout));
-        let error = Some(format!("403::{refused}").into());
-        self.answer_parked(ConnectResponse { advice, error, ..ConnectResponse::default() });
-        self.due = Instant::now() + self.interval;
-    }
-
     /// Sends all queued notifications in the response to the parked connect, if there is one that carries
     /// notifications.
     pub(super) fn answer_with_queue(&mut self, ctx: &mut SessionContext) {
@@ -347,7 +340,9 @@ impl SessionActor {
     pub(super) fn connect_timed_out(&mut self) {
         match &self.parked {
             Some(parked) if !self.carries_notifications(parked) => {
-                self.answer_parked(ConnectResponse { advice: parked.advice(), ..ConnectResponse::default() });
+                let answer = ConnectResponse { advice: parked.advice(), ..ConnectResponse::default() };
+                // If the transport is gone nothing is lost, because the response holds no notifications.
+                drop(self.unpark().map(|parked| self.respond(parked, answer)));
             }
             _ => self.deliver_to_parked(),
         }
@@ -359,18 +354,19 @@ impl SessionActor {
         let delivery = self.queue.take();
         let count = delivery.notifications.len() as u64;
         let (templates, connect) = (self.templates.clone(), self.connects);
-        let answer = ConnectResponse { delivery, advice: parked.advice(), error: None, templates, connect };
+        let advice = parked.advice();
+        let answer = ConnectResponse { delivery, advice, templates, connect, ..ConnectResponse::default() };
         self.may_get_back |= count > 0 && matches!(parked.reply_to, ReplyTo::Channel(_));
-        match parked.reply_to.send(answer) {
+        match self.respond(parked, answer) {
             Ok(()) => self.count_delivered(count),
             Err(unsent) => self.queue.put_back(unsent.delivery),
         }
     }
 
-    /// Completes a parked connect without notifications. Returns whether the transport received the response.
+    /// Completes a parked connect early, without notifications. Returns whether the transport received the response.
     pub(super) fn answer_parked(&mut self, answer: ConnectResponse) -> bool {
         // If the transport is gone nothing is lost, because the response holds no notifications.
-        self.unpark().is_some_and(|parked| parked.reply_to.send(answer).is_ok())
+        self.unpark().is_some_and(|parked| self.respond_perhaps_unread(parked, answer).is_ok())
     }
 
     fn unpark(&mut self) -> Option<Parked> {

@@ -45,6 +45,7 @@ mod moving;
 pub(crate) mod presence;
 mod queue;
 mod registered;
+mod responding;
 mod rights;
 mod same_thread;
 mod socket;
@@ -95,6 +96,7 @@ use crate::session_moves::{ArrivalSource, Transfers};
 use connect::{Parked, ReplyTo};
 use presence::Presence;
 use queue::Queue;
+use responding::AdvisedInterval;
 use socket::{EndNotice, Socket};
 
 /// Delivers a notification to a session. Sent by publishers through the session's dispatcher.
@@ -161,6 +163,8 @@ pub struct SessionActor {
     templates: Option<Arc<SessionTemplates>>,
     /// The past of the session that administrators can see.
     traces: SessionTraces,
+    /// Whether the client has to be told that it need not pause any more (B-09a).
+    advised_interval: AdvisedInterval,
     /// Whether the session ever had a connection.
     appeared: bool,
     /// Whether a response or frames are being written to a client that reads slowly. The session does not end while
@@ -198,6 +202,7 @@ impl SessionActor {
             connects: 0,
             templates: None,
             traces: SessionTraces { began: seconds_now(), delivered: 0, address: new.address },
+            advised_interval: AdvisedInterval::None,
             appeared: false,
             is_being_written: false,
             may_get_back: false,
@@ -354,6 +359,17 @@ impl Handler<FindOwner> for SessionActor {
 }
 
 impl ConnectResponse {
+    /// The response to a connect that is served elsewhere by now. It repeats the number of the last response that the
+    /// client has (B-22b).
+    pub fn empty(acknowledged: Option<i64>) -> Self {
+        Self { delivery: Delivery { batch: acknowledged, ..Delivery::default() }, ..Self::default() }
+    }
+
+    /// The response for a session that exists but cannot be used at the moment (B-16a).
+    pub fn not_now(acknowledged: Option<i64>) -> Self {
+        Self { error: Some(error::NOT_NOW.into()), advice: Some(Advice::RETRY), ..Self::empty(acknowledged) }
+    }
+
     /// The response for a session that does not exist; it advises a new handshake (B-14).
     pub fn unknown_client() -> Self {
         Self { error: Some(error::UNKNOWN_CLIENT.into()), advice: Some(Advice::HANDSHAKE), ..Self::default() }

@@ -12,12 +12,15 @@ use platform_store::session_moves::StoredSession;
 use tokio::time::Instant;
 
 use super::queue::Queue;
+use super::responding::AdvisedInterval;
 use super::{ConnectResponse, SessionActor, SessionContext, SessionTemplates};
 use crate::hub::RemoveSubscriptions;
-use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, Destination};
+use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, Destination, NotArrived};
 
 /// The longest time that a requested session may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(40);
+/// The time in which a session that has not arrived responds to the messages that were sent to it meanwhile.
+const MISSED: Duration = Duration::from_secs(1);
 /// The longest time that a leaving session waits for the point of its move.
 const DEPARTURE: Duration = Duration::from_secs(10);
 /// The time that a session remains after it has left. In this time connections can return notifications, which are then
@@ -31,6 +34,8 @@ pub(super) enum Moving {
     Expected(ArrivalSource),
     /// The session has requested its state.
     Arriving(Arc<ArrivalPlace>),
+    /// The state cannot arrive at the moment, but the session may exist elsewhere.
+    Missed,
     /// Another server has requested the session. It receives notifications until the point of its move.
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
@@ -58,9 +63,16 @@ pub(crate) struct HandOver;
 struct Depart;
 
 impl SessionActor {
-    /// Returns whether the session has left or is leaving. Such a session no longer serves messages of its client.
+    /// Returns whether this actor no longer serves messages of its client, because the session has left, is leaving or
+    /// has not arrived.
     pub(super) fn is_leaving(&self) -> bool {
-        matches!(self.moving.as_deref(), Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_)))
+        let moving = self.moving.as_deref();
+        matches!(moving, Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_) | Moving::Missed))
+    }
+
+    /// Returns whether the session may exist elsewhere but has not arrived.
+    pub(super) fn has_not_arrived(&self) -> bool {
+        matches!(self.moving.as_deref(), Some(Moving::Missed))
     }
 
     /// Returns whether the new server or thread of the session receives its further notifications.
@@ -90,16 +102,29 @@ impl SessionActor {
         let state = environment.transfers.clone().fetch(awaited, source, place);
         let begun = Instant::now();
         ctx.wait(state.into_actor(self).map(move |state, session, ctx| match state {
-            Some(state) => {
+            Ok(state) => {
                 crate::metrics::MOVED_IN.increment(1);
                 crate::metrics::MOVE_SECONDS.record(begun.elapsed());
                 session.arrive(*state, ctx);
             }
-            None => {
+            Err(reason) => {
                 crate::metrics::NOT_MOVED.increment(1);
-                ctx.stop();
+                match reason {
+                    NotArrived::Ended => ctx.stop(),
+                    NotArrived::NotNow => session.miss(ctx),
+                }
             }
         }));
+    }
+
+    /// Gives the arrival up. Messages that wait here get the response that the session cannot be used now (B-16a);
+    /// later ones try again.
+    fn miss(&mut self, ctx: &mut SessionContext) {
+        self.end_move();
+        self.moving = Some(Box::new(Moving::Missed));
+        self.environment.sessions.remove(&self.client, &ctx.address());
+        self.due = Instant::now() + MISSED;
+        self.arm(ctx);
     }
 
     /// Restores the state, in front of the notifications that have arrived already.
@@ -113,6 +138,7 @@ impl SessionActor {
         self.interval = state.interval;
         self.units = state.units;
         self.connects = state.connects;
+        self.advised_interval = if state.pauses { AdvisedInterval::Temporary } else { AdvisedInterval::None };
         if state.traces != SessionTraces::default() {
             self.traces = state.traces;
         }
@@ -143,6 +169,7 @@ impl SessionActor {
             patterns: self.patterns.to_vec(),
             units: self.units,
             connects: self.connects,
+            pauses: self.advised_interval != AdvisedInterval::None,
             appeared: self.appeared,
             traces: self.traces,
             templates: templates.map(|SessionTemplates { header, extra }| TemplateNames { header, extra }),
@@ -165,7 +192,8 @@ impl SessionActor {
                 transfers.tell(server, ServerMessage::Absent { request });
             }
             Some(Moving::Left(Some(destination))) => transfers.forget_departure(self.client, *destination),
-            Some(Moving::Expected(_) | Moving::AtPoint(None) | Moving::Left(None)) | None => {}
+            Some(Moving::Expected(_) | Moving::Missed | Moving::AtPoint(None) | Moving::Left(None))
+            | None => {}
         }
         if is_noted && !self.has_left() {
             transfers.messages().forget(self.client.to_string());

@@ -53,6 +53,11 @@ impl Queue {
         self.batches.is_some()
     }
 
+    /// Returns the number of the last batch; `None` without the acknowledgement extension.
+    pub(crate) fn last_batch(&self) -> Option<i64> {
+        self.batches.as_ref().map(|batches| batches.last)
+    }
+
     /// Returns how many notifications are lost if the session ends now.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.len())
@@ -123,6 +128,10 @@ impl Queue {
 
     /// Puts back a batch that no open connection took (B-22).
     pub(crate) fn put_back(&mut self, delivery: Delivery) {
+        if delivery.notifications.is_empty() {
+            // A response without notifications may repeat the number of an earlier batch, which stays.
+            return;
+        }
         match (delivery.batch, &mut self.batches) {
             (Some(batch), Some(batches)) => batches.unacknowledged.retain(|(number, _)| *number != batch),
             _ => self.bytes += size(&delivery.notifications),

@@ -13,9 +13,10 @@ use platform_store::{Database, access};
 
 use super::SessionActor;
 
-/// Asks for the patterns that a session subscribed to. Sent when its user lost rights.
+/// Asks for the patterns that a session subscribed to. Sent when its user lost rights, and to a session that arrives,
+/// which responds when it has arrived. The reply is `None` if the session is not here but may exist elsewhere.
 #[derive(Debug, Message)]
-#[rtype(result = "Box<[Pattern]>")]
+#[rtype(result = "Option<Box<[Pattern]>>")]
 pub(crate) struct ListSubscriptions;
 
 /// The roles and device permissions of a user.
@@ -88,6 +89,6 @@ impl Handler<ListSubscriptions> for SessionActor {
     type Result = MessageResult<ListSubscriptions>;
 
     fn handle(&mut self, _: ListSubscriptions, _: &mut Self::Context) -> Self::Result {
-        MessageResult(self.patterns.clone())
+        MessageResult((!self.has_not_arrived()).then(|| self.patterns.clone()))
     }
 }

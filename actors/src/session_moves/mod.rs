@@ -117,7 +117,19 @@ enum News {
     State(Box<SessionState>),
     /// Another server requested the session first.
     Moving,
+    /// The holder does not have the session.
     Absent,
+    /// This server may have missed the point of the move.
+    Interrupted,
+}
+
+/// The reason why a session has not arrived. Only the first one is a 402 (B-16a).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotArrived {
+    /// It has ended, or belongs to another user.
+    Ended,
+    /// It may exist elsewhere, but cannot move at the moment.
+    NotNow,
 }
 
 /// The place from which an arriving session comes.
@@ -209,7 +221,7 @@ impl Transfers {
     ) {
         self.endings.fetch_add(1, Ordering::AcqRel);
         for arrival in self.arrivals.lock().values().filter(|arrival| arrival.tenant == *tenant) {
-            drop(arrival.news.send(News::Absent));
+            drop(arrival.news.send(News::Interrupted));
         }
         self.end_those_before_point(tenant);
         let transfers = self.clone();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use platform_model::error::Result;
+use platform_model::error::{self, Error};
 use platform_model::session_move::{ServerMessage, SessionState};
 use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::Asked;
@@ -13,20 +13,23 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     AFTER_ERROR, AGAIN, ASK_AGAIN, Arrival, ArrivalPlace, ArrivalSource, Awaited, Destination, News,
-    OwnerElsewhere, OwnerNews, PATIENCE, PATIENCE_AT_STOP, RENEWED, REST_FOLLOWS, Transfers,
+    NotArrived, OwnerElsewhere, OwnerNews, PATIENCE, PATIENCE_AT_STOP, RENEWED, REST_FOLLOWS, Transfers,
 };
 use crate::hub::Subscriptions;
 use crate::session::{ClientId, StartMove};
 
 impl Transfers {
     /// Waits for the state of an arriving session. Everything that is published after that state was complete is
-    /// already delivered to the place of the session. Returns `None` when the session does not arrive.
+    /// already delivered to the place of the session.
+    ///
+    /// # Errors
+    /// [`NotArrived`].
     pub(crate) async fn fetch(
         self: Arc<Self>,
         awaited: Awaited,
         source: ArrivalSource,
         place: Arc<ArrivalPlace>,
-    ) -> Option<Box<SessionState>> {
+    ) -> Result<Box<SessionState>, NotArrived> {
         match source {
             ArrivalSource::Elsewhere(patience) => self.fetch_elsewhere(awaited, patience, place).await,
             ArrivalSource::Here(session) => {
@@ -34,17 +37,19 @@ impl Transfers {
                 let destination = Destination { server: own, request: request.number };
                 session.do_send(StartMove { user: None, destination });
                 match request.outcome(PATIENCE_AT_STOP).await {
-                    Outcome::Arrived(state) => Some(state),
-                    Outcome::Moving | Outcome::Absent | Outcome::Silent => None,
+                    Outcome::Arrived(state) => Ok(state),
+                    Outcome::Absent => Err(NotArrived::Ended),
+                    Outcome::Moving | Outcome::Interrupted | Outcome::Silent => Err(NotArrived::NotNow),
                 }
             }
             ArrivalSource::Stored(state) => {
-                let _held = self.expect_and_subscribe(&awaited, &place).await?;
+                let held = self.expect_and_subscribe(&awaited, &place).await;
+                let _held = held.ok_or(NotArrived::Ended)?;
                 let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
                 let begin =
                     move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
                 place.hub.at_this_point(Box::new(begin));
-                Some(state)
+                Ok(state)
             }
         }
     }
@@ -75,15 +80,19 @@ impl Transfers {
     /// Requests a session until it arrives. The request is repeated, because the holder has not received it if its
     /// listening connection was lost, and responses are sent only once. If the holder is silent but renews its lease,
     /// the taker waits longer, because the holder is busy or is still subscribing to the tenant.
+    ///
+    /// # Errors
+    /// `Ended` only if the holder says so or is gone.
     async fn fetch_elsewhere(
         &self,
         awaited: Awaited,
         patience: Duration,
         place: Arc<ArrivalPlace>,
-    ) -> Option<Box<SessionState>> {
-        let birth = self.ids.birth(awaited.client)?;
+    ) -> Result<Box<SessionState>, NotArrived> {
+        let birth = self.ids.birth(awaited.client).ok_or(NotArrived::Ended)?;
         let mut deadline = Instant::now() + patience;
-        let (mut request, _subscription) = self.expect_and_subscribe(&awaited, &place).await?;
+        let subscribed = self.expect_and_subscribe(&awaited, &place).await;
+        let (mut request, _subscription) = subscribed.ok_or(NotArrived::NotNow)?;
         let (last, mut pause, mut asked) = (deadline + REST_FOLLOWS, ASK_AGAIN, None);
         loop {
             let wanted = ServerMessage::Wanted {
@@ -107,13 +116,14 @@ impl Transfers {
                 // The database names this server as the holder already, so the point of the move will arrive.
                 Ok(Ok(Asked::Own { has_moved: true })) if asked.is_some() => request.outcome(pause).await,
                 Ok(Ok(Asked::Own { .. })) if was_leaving => Outcome::Moving,
-                Ok(Ok(Asked::Own { .. } | Asked::Nobody)) => return None,
+                Ok(Ok(Asked::Own { .. } | Asked::Nobody)) => return Err(NotArrived::Ended),
                 // The database may respond again before the deadline of the client.
                 Ok(Err(_)) | Err(_) => request.outcome(AFTER_ERROR).await,
             };
             let is_silent = match outcome {
-                Outcome::Arrived(state) => return Some(state),
-                Outcome::Absent => return None,
+                Outcome::Arrived(state) => return Ok(state),
+                Outcome::Absent => return Err(NotArrived::Ended),
+                Outcome::Interrupted => return Err(NotArrived::NotNow),
                 Outcome::Moving => {
                     sleep(AGAIN).await;
                     false
@@ -126,15 +136,16 @@ impl Transfers {
             if Instant::now() < deadline {
                 continue;
             }
-            match asked {
-                Some(holder) if is_silent && deadline < last && self.lives(holder).await => {
-                    deadline += PATIENCE
-                }
-                holder => {
-                    tracing::warn!(?holder, is_silent, "a session did not arrive in time");
-                    return None;
-                }
+            let holder_lives = match asked.filter(|_| is_silent) {
+                Some(holder) => self.lives(holder).await,
+                None => true,
+            };
+            if is_silent && asked.is_some() && holder_lives && deadline < last {
+                deadline += PATIENCE;
+                continue;
             }
+            tracing::warn!(holder = ?asked, is_silent, holder_lives, "a session did not arrive in time");
+            return Err(if holder_lives { NotArrived::NotNow } else { NotArrived::Ended });
         }
     }
 
@@ -147,8 +158,9 @@ impl Transfers {
     /// Returns the owner of a session at another server.
     ///
     /// # Errors
-    /// `Unavailable` or `Database`.
-    pub(crate) async fn find_owner(&self, client: ClientId) -> Result<Option<OwnerElsewhere>> {
+    /// `Unavailable` also if the session is moving or its server does not respond, so that it may still exist (B-16a);
+    /// `Database`.
+    pub(crate) async fn find_owner(&self, client: ClientId) -> error::Result<Option<OwnerElsewhere>> {
         let Some(birth) = self.ids.birth(client) else { return Ok(None) };
         let deadline = Instant::now() + PATIENCE;
         let mut is_repeated = false;
@@ -160,7 +172,7 @@ impl Transfers {
             }
             is_repeated = true;
         }
-        Ok(None)
+        Err(Error::unavailable("the server of the session does not respond"))
     }
 
     /// Requests the owner of a session once. A server that does not respond may not have received the request, so
@@ -170,13 +182,14 @@ impl Transfers {
         client: ClientId,
         birth: i64,
         is_repeated: bool,
-    ) -> Result<Option<OwnerNews>> {
+    ) -> error::Result<Option<OwnerNews>> {
         let request = self.next_request.fetch_add(1, Ordering::Relaxed);
         let (told, news) = oneshot::channel();
         self.owners.lock().insert(request, told);
         let (by, client) = (self.messages().server(), client.to_string());
         let question = ServerMessage::WhoOwns { client: client.clone(), request, by };
-        let asked = self.messages().ask(client, birth, question, is_repeated).await;
+        let asked = timeout(PATIENCE, self.messages().ask(client, birth, question, is_repeated)).await;
+        let asked = asked.unwrap_or_else(|_| Err(Error::unavailable("the database does not respond")));
         let news = match asked {
             Ok(Asked::Sent(_)) => {
                 timeout(ASK_AGAIN, news).await.map_or(Some(OwnerNews::Moving), |news| news.ok())
@@ -211,8 +224,10 @@ enum Outcome {
     Arrived(Box<SessionState>),
     /// Another server requested the session first.
     Moving,
-    /// The holder does not have the session, or only a part of the session arrived.
+    /// The holder does not have the session.
     Absent,
+    /// This server may have missed the point of the move, or only a part of the session arrived.
+    Interrupted,
     /// No message has arrived in time.
     Silent,
 }
@@ -227,11 +242,12 @@ impl Request<'_> {
                 Ok(Some(News::Begun)) => self.has_begun = true,
                 Ok(Some(News::State(state))) => self.arrived = Some(state),
                 Ok(Some(News::Moving)) => return Outcome::Moving,
-                Ok(Some(News::Absent) | None) => return Outcome::Absent,
+                Ok(Some(News::Absent)) => return Outcome::Absent,
+                Ok(Some(News::Interrupted) | None) => return Outcome::Interrupted,
                 Err(_) if !has_part => return Outcome::Silent,
                 Err(_) => {
                     tracing::warn!(self.has_begun, "only a part of a session arrived in time");
-                    return Outcome::Absent;
+                    return Outcome::Interrupted;
                 }
             }
             if self.has_begun

@@ -29,6 +29,8 @@ pub(super) struct HeldRow {
     pub(super) tenant: TenantId,
     /// The line of the row.
     pub(super) line: usize,
+    /// The time between two spaces (B-21b).
+    pub(super) keep_alive: Duration,
 }
 
 /// A held row 83; see the module.
@@ -93,6 +95,11 @@ impl HeldPoll {
         }
     }
 
+    /// Returns the time between two spaces (B-21b).
+    pub(crate) fn keep_alive(&self) -> Duration {
+        self.row.keep_alive
+    }
+
     /// Announces that writing the lines takes long: the session does not expire before this is dropped
     /// (B-10a).
     pub(crate) fn writing_takes_a_while(&mut self) {
@@ -131,8 +138,12 @@ impl HeldPoll {
             }
             Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
             Ok(_) if peer_is_gone() => Err(self.end_empty()),
-            Ok(Evaluated { text, count }) => {
-                self.answered = evaluation.taken(count).1;
+            Ok(Evaluated { mut text, count }) => {
+                let (answer, held) = evaluation.taken(count);
+                self.answered = held;
+                if answer.restores_interval {
+                    text.push_str(&self.end(&answer));
+                }
                 Err(text)
             }
         }

@@ -10,6 +10,9 @@ mod replies;
 mod results;
 mod rows;
 
+use std::time::Duration;
+
+use actix_web::http::header;
 use actix_web::web;
 use platform_actors::session::SessionTemplates;
 use platform_model::bayeux::channel::Endpoint;
@@ -21,7 +24,7 @@ use super::static_templates;
 use super::{Csv, engine};
 use crate::auth::{Caller, RequestSource};
 use crate::http;
-use crate::http::head::Head;
+use crate::http::head::{Head, X_FORWARDED_FOR};
 use crate::http::{authority, client_address};
 use crate::realtime::{Exchange, Held, Outcome, Realtime, Transport};
 pub(crate) use held_poll::HeldPoll;
@@ -78,13 +81,23 @@ pub(crate) async fn answer(
         match client.carry_out(record, alone, &mut lines).await {
             Ok(None) => {}
             Ok(Some(held)) => {
-                let held_row = HeldRow { csv: client.csv.clone(), tenant: client.tenant.clone(), line };
+                let (csv, tenant) = (client.csv.clone(), client.tenant.clone());
+                let held_row = HeldRow { csv, tenant, line, keep_alive: keep_alive(head) };
                 return RowsResponse::Held(HeldPoll::new(held, held_row));
             }
             Err(refusal) => refusal.write(line, &mut lines),
         }
     }
     RowsResponse::Lines(lines.into_text())
+}
+
+/// Returns the time between the spaces of a held row. Devices pay for bytes, but a proxy closes a connection that is
+/// silent for a minute (B-21b).
+fn keep_alive(head: &impl Head) -> Duration {
+    let limits = head.state::<Realtime>().platform.limits();
+    let is_carried =
+        [&header::VIA, &header::FORWARDED, &X_FORWARDED_FOR].into_iter().any(|name| head.has(name));
+    if is_carried { limits.keep_alive.min(limits.csv_keep_alive) } else { limits.csv_keep_alive }
 }
 
 /// The client that sent the rows.
@@ -192,7 +205,12 @@ impl Client<'_> {
         let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
         let (answer, _) = evaluation.taken(count);
         match text.strip_suffix('\n') {
-            Some(text) => lines.push_text(text),
+            Some(text) => {
+                lines.push_text(text);
+                if answer.restores_interval {
+                    replies::write_connected(&answer, line, self.csv, lines);
+                }
+            }
             None => replies::write_connected(&answer, line, self.csv, lines),
         }
     }

@@ -1,5 +1,6 @@
 //! Several servers on one database: each session receives the writes of every server, once and in order.
 
+mod advice;
 mod agents;
 mod balancer;
 mod bulk_work;
@@ -8,6 +9,7 @@ mod failures;
 mod guesses;
 mod interest;
 mod modules;
+mod not_now;
 mod notifications;
 mod pauses;
 mod sessions;

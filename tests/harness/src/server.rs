@@ -312,6 +312,7 @@ fn settings(database: &TestDatabase) -> Settings {
     };
     settings.store.data_dir = database.data_dir().into();
     settings.limits.keep_alive = KEEP_ALIVE;
+    settings.limits.csv_keep_alive = KEEP_ALIVE;
     settings.limits.session_interval = SESSION_INTERVAL;
     settings.limits.write_timeout = STARVED;
     settings.limits.database_ping = STARVED;

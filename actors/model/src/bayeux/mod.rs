@@ -15,6 +15,8 @@ pub use request::{Batch, RequestMessage};
 pub mod error {
     /// The clientId is unknown, has expired or belongs to another user.
     pub const UNKNOWN_CLIENT: &str = "402::Unknown client";
+    /// The session exists, but cannot be used at the moment (B-16a).
+    pub const NOT_NOW: &str = "503::The session is not available at the moment";
     /// The credentials are missing or wrong, the user has too many sessions, or the system of units is unknown.
     pub const HANDSHAKE_DENIED: &str = "403::Handshake denied";
     /// The caller may not subscribe to this channel, or has too many subscriptions.

@@ -35,6 +35,9 @@ impl Advice {
     /// The advice for a client whose session has ended (B-14).
     pub const HANDSHAKE: Self =
         Self { interval: Some(Duration::ZERO), timeout: None, reconnect: Reconnect::Handshake };
+    /// The advice for a client whose session cannot be used at the moment (B-16a).
+    pub const RETRY: Self =
+        Self { interval: Some(Duration::ZERO), timeout: None, reconnect: Reconnect::Retry };
     /// The advice for a client that is rejected (B-14).
     pub const NONE: Self = Self { interval: None, timeout: None, reconnect: Reconnect::None };
 

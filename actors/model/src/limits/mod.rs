@@ -46,8 +46,13 @@ limits! {
     /// The default is 10 seconds and a short grace period, because some clients retry after exactly 10 seconds.
     session_interval: Duration = 10_500, 1..=2 * HOUR, "session-interval-ms", "B-10";
 
-    /// Time between the spaces sent on every held poll
-    keep_alive: Duration = 10 * MINUTE, SECOND..=DAY, "keep-alive-seconds", "B-21";
+    /// Time between the spaces sent on a held poll, also on one of a CSV client behind a proxy
+    ///
+    /// Common proxies close a connection on which the server is silent for 50 to 60 seconds.
+    keep_alive: Duration = 50 * SECOND, SECOND..=DAY, "keep-alive-seconds", "B-21b";
+
+    /// Time between the spaces sent on a held poll of a CSV client that no proxy carries
+    csv_keep_alive: Duration = 10 * MINUTE, SECOND..=DAY, "csv-keep-alive-seconds", "B-21b";
 
     /// Maximum number of notifications queued in one session
     queued_notifications: usize = 10_000, 1..=10_000_000, "session-queue-notifications", "B-12";

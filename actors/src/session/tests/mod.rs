@@ -19,6 +19,7 @@ mod bench;
 mod cost;
 mod dispatchers;
 mod module_channels;
+mod responding;
 mod same_thread;
 mod sockets;
 mod starting;

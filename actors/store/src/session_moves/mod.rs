@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use deadpool_postgres::Transaction;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
@@ -34,6 +35,14 @@ const SWEEP: &str = include_str!("../../../../sql/queries/session_moves/sweep.sq
 const SWEEP_OF_USERS: &str = include_str!("../../../../sql/queries/session_moves/sweep_of_users.sql");
 const IS_RENEWED: &str = include_str!("../../../../sql/queries/session_moves/is_renewed.sql");
 const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
+
+const BEGIN: &str = "SET LOCAL synchronous_commit = off";
+/// Requests wait only briefly for locks, less than those who wait for their responses. A request that is sent later would
+/// move a session to a server that does not expect it any more.
+const BEGIN_ASKING: &str =
+    "SET LOCAL synchronous_commit = off; SAVEPOINT asking; SET LOCAL lock_timeout = '700ms'";
+const ASKED: &str = "SET LOCAL lock_timeout = DEFAULT; RELEASE SAVEPOINT asking";
+const NOT_ASKED: &str = "ROLLBACK TO SAVEPOINT asking";
 
 /// The prefix of the names of channels; the incarnation of the server follows.
 const CHANNEL: &str = "platform_server_";
@@ -261,6 +270,8 @@ impl Batch {
                 Outgoing::Tell(server, message) => {
                     batch.add(&moves.signatures, format!("{CHANNEL}{server}"), &moves.pieces(&message));
                 }
+                // The session of a request that nobody waits for any more would move to nobody.
+                Outgoing::Ask(question) if question.asked.is_closed() => {}
                 Outgoing::Ask(Question { client, birth, message, is_repeated, asked }) => {
                     match moves.pieces(&message).pop().filter(|text| text.len() < QUESTION_BYTES) {
                         Some(question) => {
@@ -299,24 +310,19 @@ impl Batch {
         self.channels.extend(std::iter::repeat_n(channel, payloads.len()));
     }
 
-    /// Sends everything in one transaction. Returns the recipients of the requests.
-    async fn send(&mut self, database: &Database) -> Result<Vec<Asked>> {
+    /// Sends everything in one transaction. Returns the recipients of the requests, or the reason why the requests alone
+    /// could not be sent.
+    async fn send(&mut self, database: &Database) -> Result<Result<Vec<Asked>>> {
         let own = database.session_moves.server();
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
-        let mut asked = vec![Asked::Nobody; self.asked.len()];
-        if !self.questions.is_empty() {
-            let (statement, dead_after) = (transaction.prepare_cached(ASK).await?, DEAD_AFTER.as_secs_f64());
-            let questions: [&(dyn ToSql + Sync); 6] =
-                [&self.clients, &self.births, &self.questions, &own, &dead_after, &self.are_repeated];
-            let rows = transaction.query(&statement, &questions).await?;
-            for row in rows {
-                let (place, holder, has_moved): (i64, i64, bool) = (row.get(0), row.get(1), row.get(2));
-                let is_own = holder == own;
-                asked[place as usize - 1] =
-                    if is_own { Asked::Own { has_moved } } else { Asked::Sent(holder) };
-            }
+        let mut asked = Ok(Vec::new());
+        if self.questions.is_empty() {
+            transaction.batch_execute(BEGIN).await?;
+        } else {
+            transaction.batch_execute(BEGIN_ASKING).await?;
+            asked = self.ask(&transaction, own).await;
+            transaction.batch_execute(if asked.is_ok() { ASKED } else { NOT_ASKED }).await?;
         }
         if !self.moved.is_empty() {
             let statement = transaction.prepare_cached(NOTE_HOLDERS).await?;
@@ -334,11 +340,26 @@ impl Batch {
         Ok(asked)
     }
 
-    fn report(self, outcome: Result<Vec<Asked>>) {
+    /// Sends the requests. Returns their recipients.
+    async fn ask(&self, transaction: &Transaction<'_>, own: i64) -> Result<Vec<Asked>> {
+        let mut asked = vec![Asked::Nobody; self.asked.len()];
+        let (statement, dead_after) = (transaction.prepare_cached(ASK).await?, DEAD_AFTER.as_secs_f64());
+        let questions: [&(dyn ToSql + Sync); 6] =
+            [&self.clients, &self.births, &self.questions, &own, &dead_after, &self.are_repeated];
+        for row in transaction.query(&statement, &questions).await? {
+            let (place, holder, has_moved): (i64, i64, bool) = (row.get(0), row.get(1), row.get(2));
+            asked[place as usize - 1] =
+                if holder == own { Asked::Own { has_moved } } else { Asked::Sent(holder) };
+        }
+        Ok(asked)
+    }
+
+    fn report(self, outcome: Result<Result<Vec<Asked>>>) {
         let sent = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
         self.sent.into_iter().for_each(|waiting| drop(waiting.send(sent.clone())));
+        let asked = outcome.flatten();
         for (n, waiting) in self.asked.into_iter().enumerate() {
-            drop(waiting.send(outcome.as_ref().map(|asked| asked[n]).map_err(Clone::clone)));
+            drop(waiting.send(asked.as_ref().map(|asked| asked[n]).map_err(Clone::clone)));
         }
     }
 }

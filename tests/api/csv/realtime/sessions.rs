@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{RowClient, TYPES, register, rows_to, text_of};
-use crate::harness::{Caller, REALTIME, RawConnection, TestServer, eventually, reply, soon, without};
+use crate::harness::{
+    Caller, REALTIME, RawConnection, TestDatabase, TestServer, eventually, reply, soon, without,
+};
 
 /// A server with a device, a set that shows types, and a client that listens to alarms through it.
 async fn listening(server: &TestServer) -> (Caller, String, RowClient) {
@@ -254,4 +256,52 @@ async fn client_that_uses_two_servers_in_turn_receives_each_row_once() {
     assert_eq!(received, expected);
     assert_eq!(clients[0].send("84,<c>").await, "");
     assert!(clients[1].connect().await.contains("402::"));
+}
+
+#[tokio::test]
+async fn pause_that_was_advised_is_taken_back_beside_the_next_rows() {
+    let database = TestDatabase::create().await;
+    // The clients of this server may hold no poll.
+    let full = TestServer::start_on(&database, |settings| settings.limits.tenant_held_polls = Some(0)).await;
+    let (_, device, client) = listening(&full).await;
+    let refused = client.connect().await;
+    let (error, advice) = refused.split_once('\n').unwrap();
+    assert!(error.starts_with("40,/meta/connect,") && error.contains("403::"), "{refused}");
+    assert!(advice.starts_with("86,") && !advice.contains(",0,"), "{refused}");
+
+    let other = TestServer::start_on(&database, |_| {}).await;
+    let client = RowClient { caller: other.admin(), ..client };
+    other.admin().raise_alarm(&device, "hot").await;
+    let first = client.connect().await;
+    other.admin().raise_alarm(&device, "cold").await;
+    let second = client.connect().await;
+
+    assert_eq!(first, "200,1,hot\n86,5400000,0,retry\n");
+    assert_eq!(second, "200,1,cold\n");
+}
+
+#[tokio::test]
+async fn only_a_row_that_a_proxy_carries_gets_the_spaces_of_a_poll() {
+    let server = TestServer::start_with(|settings| {
+        settings.limits.keep_alive = Duration::from_millis(20);
+        settings.limits.csv_keep_alive = Duration::from_secs(600);
+    })
+    .await;
+    let (admin, device, client) = listening(&server).await;
+    for proxy in [None, Some("Via"), Some("Forwarded"), Some("X-Forwarded-For")] {
+        let request = client.request("83,<c>");
+        let request = match proxy {
+            Some(header) => request.header(header, "for=192.0.2.1"),
+            None => request,
+        };
+        // A JSON poll of the same client is silent for as long as a proxied row.
+        let row = tokio::spawn(request.send());
+        let mut json = admin.session().await.hold().await;
+        for _ in 0..10 {
+            json.piece().await;
+        }
+        admin.raise_alarm(&device, proxy.unwrap_or("direct")).await;
+        let answer = soon("the row", row).await.unwrap();
+        assert_eq!(answer.text.starts_with(' '), proxy.is_some(), "{proxy:?}: {:?}", answer.text);
+    }
 }
