@@ -1,6 +1,6 @@
 // The open alarms of a tenant: read once, then updated by notifications.
 
-import { AckExtension, CometD } from "./cometd/cometd.js";
+import { AckExtension, CometD, LongPollingTransport } from "./cometd/cometd.js";
 
 const SEVERITIES = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
 const COLUMNS = {
@@ -20,6 +20,26 @@ const alarms = new Map();
  * `undefined`.
  */
 let told;
+
+/**
+ * Long polling with the credentials of this page and without those that the browser may have stored: a page on an
+ * address that tenants share could not read such a response, and a 401 would open the browser's own window.
+ */
+class Polling extends LongPollingTransport {
+  xhrSend({ url, headers, body, onSuccess, onError }) {
+    const abort = new AbortController();
+    const request = { status: 0, abort: () => abort.abort() };
+    headers = { ...headers, "Content-Type": "application/json" };
+    fetch(url, { method: "POST", headers, body, credentials: "omit", signal: abort.signal })
+      .then(async (response) => {
+        request.status = response.status;
+        if (response.ok) onSuccess(await response.text());
+        else onError(response.statusText);
+      })
+      .catch((error) => onError(String(error)));
+    return request;
+  }
+}
 
 element("login").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -51,6 +71,9 @@ async function open(token) {
 
 function follow(token, headers) {
   const cometd = new CometD();
+  cometd.unregisterTransport("callback-polling");
+  cometd.unregisterTransport("long-polling");
+  cometd.registerTransport("long-polling", new Polling());
   cometd.configure({
     url: `${location.protocol}//${location.host}/notification/realtime`,
     requestHeaders: headers,
@@ -63,6 +86,14 @@ function follow(token, headers) {
   });
   // With acknowledgements no notification is lost when a connection breaks.
   cometd.registerExtension("ack", new AckExtension());
+  // A proxy that passes no WebSocket leaves long polling. The library would try a socket again after each handshake and
+  // stay with it, although it cannot open.
+  let hadSocket = false;
+  const isSocket = () => cometd.getTransport()?.type === "websocket";
+  cometd.addListener("/meta/connect", ({ successful }) => (hadSocket ||= successful && isSocket()));
+  cometd.addListener("/meta/unsuccessful", ({ failure }) => {
+    if (failure?.connectionType === "websocket" && !hadSocket) cometd.websocketEnabled = false;
+  });
   // Each handshake opens a new session: the first one, or one that replaces a lost session.
   cometd.addListener("/meta/handshake", (reply) => {
     if (!reply.successful) return;

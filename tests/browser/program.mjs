@@ -3,12 +3,16 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Platform } from "../clients/platform.mjs";
+import { Proxy } from "../clients/proxies.mjs";
 import { Chromium } from "./chromium.mjs";
 
 /** Runs `play` with the paths of the server and the browser that the command line names; prints `success` afterwards. */
 export async function runProgram(usage, play, success) {
   // No process stays behind, for any reason of the exit.
-  process.on("exit", () => [...Chromium.all, ...Platform.all].forEach((started) => started.kill()));
+  process.on("exit", () => {
+    for (const started of [...Chromium.all, ...Platform.all]) started.kill();
+    for (const proxy of Proxy.all) proxy.stop();
+  });
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
   try {
     const options = { server: { type: "string" }, browser: { type: "string", default: "chromium" } };

@@ -10,6 +10,7 @@ import net from "node:net";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { PASSWORD, Platform } from "../clients/platform.mjs";
+import { isInstalled, Proxy } from "../clients/proxies.mjs";
 import { sleep } from "../clients/wait.mjs";
 import { Chromium } from "./chromium.mjs";
 import { runProgram } from "./program.mjs";
@@ -106,9 +107,30 @@ async function play(server, program) {
     assert.deepEqual(await page.hosts(), [`${SHARED}:${platform.port}`]);
     // A request to another host would appear here, because the browser resolves no other host.
     assert.deepEqual(page.page.complaints.filter((text) => !text.includes(`${SHARED}:${platform.port}`)), []);
+    if (isInstalled("nginx")) await playBehindNginx(platform, tenant, browser);
   } finally {
     await browser?.close();
     await platform.remove();
+  }
+}
+
+/**
+ * The page behind nginx with its defaults, which passes no WebSocket: it falls back to long polling, also after its
+ * session was lost.
+ */
+async function playBehindNginx(platform, tenant, browser) {
+  const proxy = await Proxy.start("nginx", platform);
+  try {
+    const page = new Dashboard(await browser.open(`http://${SHARED}:${proxy.port}/apps/dashboard/`));
+    const rows = (await tenant.alarms()).map(({ severity, text, count, status }) => [severity, text, String(count), status]);
+    await page.logIn("main/admin", PASSWORD);
+    await page.until("the alarms through a proxy without WebSocket", "Live", rows);
+    const ended = await tenant.endSessions();
+    assert.ok(ended > 0, "the page has a session");
+    await tenant.alarm("flood", "CRITICAL", "It floods");
+    await page.until("a new session through the proxy", "Live", [["CRITICAL", "It floods", "1", "ACTIVE"], ...rows]);
+  } finally {
+    proxy.stop();
   }
 }
 

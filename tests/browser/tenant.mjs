@@ -38,6 +38,20 @@ export class Tenant {
     this.device = (await this.post("/inventory/managedObjects", { name: "pump", plat_IsDevice: {} })).id;
   }
 
+  /** Returns the open alarms in the order of the sample page: by severity. */
+  async alarms() {
+    const { alarms } = await this.#send("GET", "/alarm/alarms?resolved=false&pageSize=100");
+    const rank = ({ severity }) => ["CRITICAL", "MAJOR", "MINOR", "WARNING"].indexOf(severity);
+    return alarms.sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** Ends all sessions of the tenant, whose clients have to handshake again. Returns their number. */
+  async endSessions() {
+    const { sessions } = await this.#send("GET", "/tenant/sessions?pageSize=100");
+    for (const { id } of sessions) await this.#send("DELETE", `/tenant/sessions/${id}`);
+    return sessions.length;
+  }
+
   tell(text) {
     const event = { type: "acme_Told", text, time: new Date().toISOString(), source: { id: this.device } };
     return this.post("/event/events", event);
