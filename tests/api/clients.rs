@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{node, other_programs_are_required};
+use crate::harness::{ADMIN_PASSWORD, TestServer, node, other_programs_are_required};
 
 #[test]
 fn unmodified_clients_receive_everything_once() {
@@ -23,4 +23,25 @@ fn unmodified_clients_receive_everything_once() {
         .status()
         .expect("node was found a moment ago");
     assert!(status.success(), "the client suite failed ({status}); its table stands above");
+}
+
+#[tokio::test]
+async fn default_client_of_java_keeps_its_connections() {
+    if Command::new("javac").arg("-version").output().is_err() {
+        assert!(!other_programs_are_required(), "no Java development kit is installed");
+        eprintln!("SKIPPED the HTTP client of Java: no Java development kit is installed");
+        return;
+    }
+    let server = TestServer::start().await;
+    let device = server.admin().create_device("pump").await;
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/java/Requests.java");
+    let mut command = Command::new("java");
+    // The compiler of a single file and a small heap start quickly.
+    command.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-Xmx64m"]).arg(program);
+    command.args([server.base(), ADMIN_PASSWORD, &device, "300"]);
+
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+
+    let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", told(&output.stdout), told(&output.stderr));
 }

@@ -40,6 +40,8 @@ export class Publisher {
 export class Ledger {
   /** Sequence numbers as they arrived. */
   received = [];
+  /** The milliseconds from the post of each received notification to its arrival, in the order of arrival. */
+  delays = [];
   #publisher;
   #first;
   #lastAt = 0;
@@ -52,8 +54,10 @@ export class Ledger {
 
   /** Records a notification. */
   receive(notification) {
-    this.received.push(notification.data.data.sequence);
+    const { sequence } = notification.data.data;
     this.#lastAt = Date.now();
+    this.received.push(sequence);
+    this.delays.push(this.#lastAt - (this.#publisher.sent[sequence]?.at ?? this.#lastAt));
   }
 
   get sent() {

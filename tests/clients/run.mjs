@@ -6,16 +6,18 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { Platform } from "./platform.mjs";
 import { ALL_WAYS, createUsers, Run } from "./stage.mjs";
+import { isInstalled, Proxy } from "./proxies.mjs";
 import { line, summary, table } from "./report.mjs";
 import { stages as cuts } from "./scenarios/cuts.mjs";
 import { stages as children } from "./scenarios/children.mjs";
 import { stages as idle } from "./scenarios/idle.mjs";
+import { stages as proxies } from "./scenarios/proxies.mjs";
 import { stages as rehandshake } from "./scenarios/rehandshake.mjs";
 import { stages as restart } from "./scenarios/restart.mjs";
 import { stages as slowReader } from "./scenarios/slow_reader.mjs";
 import { stages as twoSessions } from "./scenarios/two_sessions.mjs";
 
-const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader];
+const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader, ...proxies];
 
 /** The settings of the servers that stages request; the other stages share a server with the defaults. */
 const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };
@@ -23,19 +25,26 @@ const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, resta
 const USAGE = "usage: node run.mjs --server <program> [--only <regex>] [--repeat <times>]";
 
 async function playStage(stage, runs, platform, number) {
+  let proxy;
   try {
+    if (stage.behind) {
+      proxy = await Proxy.start(stage.behind, platform);
+      for (const run of runs) run.proxy = proxy;
+    }
     await createUsers(platform, runs, number);
     await stage.play(platform, runs, stage);
   } catch (error) {
     for (const run of runs) run.problems.push(error.message);
   }
   await Promise.all(runs.map((run) => run.close()));
+  proxy?.stop();
   console.log(line(stage, runs));
 }
 
 /** Runs every stage at the same time. Returns the runs. */
 async function playAll(program, only) {
-  const jobs = STAGES.map((stage) => {
+  const stages = STAGES.filter(({ behind }) => !behind || isInstalled(behind));
+  const jobs = stages.map((stage) => {
     const runs = (stage.ways ?? ALL_WAYS).map((way) => new Run(stage, way));
     return { stage, runs: runs.filter((run) => only.test(run.name)) };
   }).filter(({ runs }) => runs.length > 0);
@@ -71,6 +80,7 @@ async function main() {
 /** No server stays behind, for any reason of the exit. */
 function killServers() {
   for (const platform of Platform.all) platform.kill();
+  for (const proxy of Proxy.all) proxy.stop();
 }
 
 process.on("exit", killServers);

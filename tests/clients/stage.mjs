@@ -15,17 +15,32 @@ const OPEN = 30_000;
 /** The timeout of anything that should happen soon, on a busy machine. */
 export const SOON = 60_000;
 
-const LIBRARIES = { cometd: openCometd, faye: openFaye };
+/** The libraries that play every stage. */
+const CURRENT = ["cometd", "faye"];
+/** The versions of CometD that fleets still use. They play the stages that name `EARLIER_WAYS`. */
+const EARLIER = [3, 4, 5, 7, 8];
+const LIBRARIES = {
+  cometd: openCometd(9),
+  faye: openFaye,
+  ...Object.fromEntries(EARLIER.map((version) => [`cometd-${version}`, openCometd(version)])),
+};
 
 /**
  * Every combination of library, transport, place of the credentials, and mode, which is with acknowledgement or
  * without.
  */
-export const ALL_WAYS = Object.keys(LIBRARIES).flatMap((library) =>
+export const ALL_WAYS = CURRENT.flatMap((library) =>
   ["long-polling", "websocket"].flatMap((transport) =>
     ["header", "ext"].flatMap((credentials) =>
       ["plain", "ack"].map((mode) => ({ library, transport, credentials, mode })),
     ),
+  ),
+);
+
+/** Every combination of an earlier version of CometD, transport and mode. */
+export const EARLIER_WAYS = EARLIER.flatMap((version) =>
+  ["long-polling", "websocket"].flatMap((transport) =>
+    ["plain", "ack"].map((mode) => ({ library: `cometd-${version}`, transport, credentials: "header", mode })),
   ),
 );
 
@@ -47,6 +62,8 @@ export class Run {
   ledgers = [];
   /** Cuts of its connections. */
   cuts = [];
+  /** The proxy between the client and the server, if there is one. */
+  proxy;
   /** A remark for the table. */
   note = "";
   /** Replies to connect messages, and sockets, since `mark`. */
@@ -72,7 +89,7 @@ export class Run {
   async #open(platform, channels, { interval }) {
     const { library, transport, credentials, mode } = this.way;
     const { user } = this;
-    this.relay = await Relay.open(() => platform.port);
+    this.relay = await Relay.open(() => (this.proxy ?? platform).port);
     const authorization = basic(`main/${user.name}`, user.password);
     const inExtension = credentials === "ext";
     this.watch = new Watch({ token: inExtension && authorization.replace("Basic ", ""), interval });

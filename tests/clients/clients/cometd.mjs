@@ -1,10 +1,20 @@
-// CometD's published JavaScript client, with its adapter for Node.
+// CometD's published JavaScript clients, with their adapter for Node.
 
-import { AckExtension, CometD } from "cometd";
+import { createRequire } from "node:module";
+import * as cometd9 from "cometd";
+import * as cometd8 from "cometd-8";
 import { adapt } from "cometd-nodejs-client";
 
 // The adapter creates `window` with the `WebSocket` and the `XMLHttpRequest` that the library uses.
 adapt();
+
+const require = createRequire(import.meta.url);
+const older = (version) => ({
+  CometD: require(`cometd-${version}`).CometD,
+  AckExtension: require(`cometd-${version}/AckExtension`),
+});
+/** The major versions, each with the newest of its releases. */
+const VERSIONS = { 3: older(3), 4: older(4), 5: older(5), 7: older(7), 8: cometd8, 9: cometd9 };
 
 /** The headers of WebSockets, by the port of the relay. Browsers cannot set any, programs on Node can. */
 const headers = new Map();
@@ -19,7 +29,9 @@ window.WebSocket = class extends AdaptedSocket {
  * Opens a client. `authorization` is the header of requests, `upgrade` that of WebSockets; `channels` maps each
  * channel to its listener.
  */
-export function openCometd({ port, transport, authorization, upgrade, ack, watch, channels }) {
+export const openCometd = (version) => (options) => open(VERSIONS[version], options);
+
+function open({ AckExtension, CometD }, { port, transport, authorization, upgrade, ack, watch, channels }) {
   const host = `127.0.0.1:${port}`;
   headers.set(host, upgrade && { Authorization: upgrade });
   const cometd = new CometD();

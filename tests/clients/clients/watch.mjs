@@ -17,6 +17,8 @@ export class Watch {
   subscribed = 0;
   /** The time when the newest message arrived. */
   heardAt = 0;
+  /** The pause before each connect that the server advised last, in milliseconds. Clients keep it (B-09a). */
+  interval = 0;
   /** The errors in the client, in words. */
   errors = [];
   /** The clientId that the newest handshake gave. */
@@ -69,6 +71,7 @@ export class Watch {
   incoming(message) {
     this.heardAt = Date.now();
     const { channel, successful, error } = message;
+    this.interval = message.advice?.interval ?? this.interval;
     if (error?.startsWith("402")) this.unknown += 1;
     else if (successful === false) this.errors.push(`${channel}: ${error}`);
     if (channel === "/meta/handshake" && successful) this.clientId = message.clientId;

@@ -29,7 +29,7 @@ const LAST_CUT = { fin: 50_000, rst: 50_000, blackhole: 20_000 };
  */
 const BLACKHOLE = { interval: 120_000 };
 
-async function play(platform, runs, { kind }) {
+export async function play(platform, runs, { kind }) {
   const device = await platform.createDevice(`cut by ${kind ?? "nothing"}`);
   const publisher = new Publisher(platform, device);
   await together(runs, async (run) => {
