@@ -197,7 +197,7 @@ impl Transfers {
             Ok(Asked::Own { .. } | Asked::Nobody) | Err(_) => None,
         };
         self.owners.lock().remove(&request);
-        asked.map(|_| news)
+        asked.map(|_| news).map_err(Error::unavailable)
     }
 
     fn expect(&self, awaited: &Awaited, place: Arc<ArrivalPlace>) -> Request<'_> {

@@ -327,6 +327,9 @@ impl WebSocket {
                 Ok(Outcome::Held(held)) => socket.hold(held, ctx),
                 Err(ApiError::Unauthorized) => end(ctx),
                 Err(ApiError::Platform(Error::Unavailable(why))) => close(ctx, CloseCode::Again, &why),
+                Err(ApiError::Platform(error @ (Error::Contended | Error::DiskFull))) => {
+                    close(ctx, CloseCode::Again, &error.to_string());
+                }
                 Err(error) => close(ctx, CloseCode::Invalid, &error.to_string()),
             }
         }));

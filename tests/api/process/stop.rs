@@ -35,21 +35,15 @@ async fn sigterm_releases_held_polls_with_retry_advice_and_exits_0() {
 
     program.signal(Signal::TERM);
 
-    let mut intervals = Vec::new();
     for connect in held {
         let answer = within(Duration::from_secs(10), "a released poll", connect.answer()).await;
         let reply = reply(&answer);
         assert_eq!((answer.len(), &reply["successful"]), (1, &json!(true)), "{answer:?}");
-        assert_eq!(reply["advice"]["reconnect"], "retry");
-        intervals.push(reply["advice"]["interval"].as_u64().unwrap());
+        // The clients of so few sessions need not pause (B-09a).
+        assert_eq!(reply["advice"], json!({"interval": 0, "timeout": 5_400_000, "reconnect": "retry"}));
     }
     let status = program.ended_within(END).await;
     assert_eq!(status.code(), Some(0), "{}", program.log());
-    intervals.sort_unstable();
-    assert!(
-        intervals[9] <= 10_000 && intervals[9] - intervals[0] >= 1000,
-        "spread over seconds: {intervals:?}"
-    );
 }
 
 #[tokio::test]

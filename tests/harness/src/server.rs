@@ -137,6 +137,10 @@ impl TestServer {
     ) -> Result<Self, String> {
         let mut settings = settings(database);
         change(&mut settings);
+        if settings.limits.csv_keep_alive == KEEP_ALIVE {
+            // Tests that choose how often a poll gets spaces mean every client, unless they say otherwise.
+            settings.limits.csv_keep_alive = settings.limits.keep_alive;
+        }
         let (running, second) = run_as_the_test_needs(settings, database)?;
         Ok(Self::of(database.clone(), running, second, "main".into()))
     }
