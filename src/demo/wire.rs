@@ -69,14 +69,14 @@ impl Wire {
         self.post(path, &headers, body.to_string(), RESPONSE).await.map(drop)
     }
 
-    /// Sends rows of the CSV protocol and returns the lines of the response, without the spaces of a held row (B-21a).
+    /// Sends rows of the CSV protocol and returns the lines of the response.
     pub(super) async fn rows(&mut self, path: &str, rows: String) -> Result<String, Failure> {
         let set = naming().fragment("Static");
         let headers =
             [(CONTENT_TYPE.as_str(), "text/plain"), (ACCEPT.as_str(), "text/plain"), ("X-Id", &set)];
         let patience = if rows.starts_with("83,") { HELD } else { RESPONSE };
         let response = self.post(path, &headers, rows, patience).await?;
-        Ok(String::from_utf8_lossy(&response.body).trim_start_matches(' ').to_owned())
+        Ok(String::from_utf8_lossy(&response.body).into_owned())
     }
 
     /// Registers the devices of a CSV file and returns the result for its rows.
