@@ -90,7 +90,7 @@ pub struct Authenticator {
     /// time share one.
     flights: Cache<Flight, Result<Caller>>,
     changes: Changes,
-    /// The pauses of this process before which nothing is remembered any more.
+    /// The number of pauses after which everything was forgotten.
     pauses: AtomicU64,
     /// The same number; it is locked while callers are forgotten, so that nobody recalls one meanwhile.
     forgotten: Mutex<u64>,

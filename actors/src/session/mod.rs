@@ -163,7 +163,7 @@ pub struct SessionActor {
     templates: Option<Arc<SessionTemplates>>,
     /// The past of the session that administrators can see.
     traces: SessionTraces,
-    /// Whether the client has to be told that it need not pause any more (B-09a).
+    /// Whether a response has to take back a pause that the client was advised (B-09a).
     advised_interval: AdvisedInterval,
     /// Whether the session ever had a connection.
     appeared: bool,

@@ -12,7 +12,7 @@ fn interval(answer: &[Value]) -> Option<u64> {
     reply(answer)["advice"]["interval"].as_u64()
 }
 
-/// Connects beyond the limit of held polls, which is answered with the advice to pause.
+/// Connects beyond the limit of held polls. The reply advises a pause.
 async fn be_refused(session: &Session) {
     let refused = session.connect().await;
     assert!(reply(&refused)["error"].as_str().unwrap().starts_with("403::"), "{refused:?}");

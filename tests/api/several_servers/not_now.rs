@@ -1,4 +1,4 @@
-//! A message for a session that lives anywhere is carried out, or answered 503: never 402 (B-16a).
+//! A message for a session that lives anywhere is carried out, or its reply is 503, and never 402 (B-16a).
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //!
 //! A request of a tenant takes a turn before it takes a connection. While only one tenant is active it may have
 //! nearly all turns. When others are active, each has a bounded share, and a free turn goes to the waiting tenant
-//! that holds the fewest. The users of a tenant have its turns one after the other. Work that belongs to no tenant needs
-//! no turn.
+//! that holds the fewest. The users of a tenant have its turns one after the other. Work that belongs to no tenant
+//! needs no turn.
 //!
 //! Free connections alone do not keep other tenants fast, because statements share processors and disks. So a share
 //! is half of an equal division, and a tenant with slow statements has at most an eighth of the turns.

@@ -1,5 +1,5 @@
-//! The requests of a tenant that wait for a turn. Each user has a line, and the lines are served one after the other, so
-//! a device that reads much does not delay the other users of its tenant.
+//! The requests of a tenant that wait for a turn. Each user has a line, and the lines are served one after the other.
+//! So a device that reads much does not delay the other users of its tenant.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -37,8 +37,8 @@ const IS_RENEWED: &str = include_str!("../../../../sql/queries/session_moves/is_
 const FIND_SUCCESSORS: &str = include_str!("../../../../sql/queries/session_moves/find_successors.sql");
 
 const BEGIN: &str = "SET LOCAL synchronous_commit = off";
-/// Requests wait only briefly for locks, less than those who wait for their responses. A request that is sent later would
-/// move a session to a server that does not expect it any more.
+/// Requests wait only briefly for locks, less than those who wait for their responses. A request that is sent later
+/// would move a session to a server that no longer expects it.
 const BEGIN_ASKING: &str =
     "SET LOCAL synchronous_commit = off; SAVEPOINT asking; SET LOCAL lock_timeout = '700ms'";
 const ASKED: &str = "SET LOCAL lock_timeout = DEFAULT; RELEASE SAVEPOINT asking";
@@ -270,7 +270,7 @@ impl Batch {
                 Outgoing::Tell(server, message) => {
                     batch.add(&moves.signatures, format!("{CHANNEL}{server}"), &moves.pieces(&message));
                 }
-                // The session of a request that nobody waits for any more would move to nobody.
+                // Nobody waits for the response, and the session would move to nobody.
                 Outgoing::Ask(question) if question.asked.is_closed() => {}
                 Outgoing::Ask(Question { client, birth, message, is_repeated, asked }) => {
                     match moves.pieces(&message).pop().filter(|text| text.len() < QUESTION_BYTES) {
@@ -310,7 +310,7 @@ impl Batch {
         self.channels.extend(std::iter::repeat_n(channel, payloads.len()));
     }
 
-    /// Sends everything in one transaction. Returns the recipients of the requests, or the reason why the requests alone
+    /// Sends everything in one transaction. Returns the recipients of the requests, or the reason why only the requests
     /// could not be sent.
     async fn send(&mut self, database: &Database) -> Result<Result<Vec<Asked>>> {
         let own = database.session_moves.server();
