@@ -10,6 +10,7 @@ mod changes;
 pub mod cors;
 mod domains;
 mod extraction;
+mod forgetting;
 mod hashing;
 mod jwt;
 mod lanes;
@@ -152,21 +153,6 @@ impl Authenticator {
         self.recall(&self.key(header, host))
     }
 
-    /// Forgets everything that was remembered before a pause of this process, in which changes of other servers were
-    /// not received. It is called before anything is recalled.
-    fn notice_pause(&self) {
-        let pauses = self.database.pauses().note();
-        if self.pauses.load(Ordering::Acquire) == pauses {
-            return;
-        }
-        let mut forgotten = self.forgotten.lock();
-        if *forgotten != pauses {
-            self.forget(Changed::Anything);
-            *forgotten = pauses;
-            self.pauses.store(pauses, Ordering::Release);
-        }
-    }
-
     fn recall(&self, key: &Key) -> Option<Caller> {
         self.notice_pause();
         let known = self.remembered.get(key)?;
@@ -268,36 +254,6 @@ impl Authenticator {
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
         Ok(self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
-    }
-
-    /// Drops the cached data of users whose password or rights changed. A changed tenant may have another
-    /// host, so its domains are dropped too.
-    pub fn forget(&self, changed: Changed<'_>) {
-        if let Changed::Guess(text) = changed {
-            return self.throttle.heard(text);
-        }
-        let keep = |keep: &dyn Fn(&CachedCaller) -> bool| self.remembered.retain(|_, known| keep(known));
-        self.changes.note(changed, || match changed {
-            Changed::Users(tenant, names) | Changed::Rights(tenant, Holders::Users(names)) => {
-                keep(&|known| known.caller.tenant != *tenant || !names.contains(&*known.caller.user));
-            }
-            Changed::Rights(tenant, Holders::Everybody) => keep(&|known| known.caller.tenant != *tenant),
-            Changed::Options(tenant) => {
-                self.public_keys.forget(Some(tenant));
-                keep(&|known| known.caller.tenant != *tenant || !known.caller.by_jwt());
-            }
-            Changed::Tenant(tenant) => {
-                self.domains.forget();
-                self.public_keys.forget(Some(tenant));
-                keep(&|known| known.caller.tenant != *tenant && known.tenant_by == TenantBy::Credentials);
-            }
-            Changed::Guess(_) => {}
-            Changed::Anything => {
-                self.domains.forget();
-                self.public_keys.forget(None);
-                self.remembered.clear();
-            }
-        });
     }
 
     /// Waits for wrong passwords at this server, and tells the other servers about them.

@@ -1,5 +1,5 @@
-//! What every response to a connect has besides its notifications: the advice that takes back a temporary interval
-//! (B-09a) and, in a session with the acknowledgement extension, a number (B-22b).
+//! Responses to connects take back a temporary interval (B-09a) and have numbers in a session with the acknowledgement
+//! extension (B-22b).
 
 use std::time::Duration;
 

@@ -95,13 +95,7 @@ impl Transfers {
         let (mut request, _subscription) = subscribed.ok_or(NotArrived::NotNow)?;
         let (last, mut pause, mut asked) = (deadline + REST_FOLLOWS, ASK_AGAIN, None);
         loop {
-            let wanted = ServerMessage::Wanted {
-                client: awaited.client.to_string(),
-                tenant: awaited.tenant.to_string(),
-                user: awaited.user.to_string(),
-                request: request.number,
-                by: self.messages().server(),
-            };
+            let wanted = self.wanted(&awaited, request.number);
             // The database names the taker of a leaving session before the session stops counting as leaving.
             let was_leaving = self.is_before_point(awaited.client);
             let asking = self.messages().ask(awaited.client.to_string(), birth, wanted, asked.is_some());
@@ -146,6 +140,16 @@ impl Transfers {
             }
             tracing::warn!(holder = ?asked, is_silent, holder_lives, "a session did not arrive in time");
             return Err(if holder_lives { NotArrived::NotNow } else { NotArrived::Ended });
+        }
+    }
+
+    fn wanted(&self, awaited: &Awaited, request: u64) -> ServerMessage {
+        ServerMessage::Wanted {
+            client: awaited.client.to_string(),
+            tenant: awaited.tenant.to_string(),
+            user: awaited.user.to_string(),
+            request,
+            by: self.messages().server(),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The times in which this process did not run, because its machine or container was stopped (rulings R-11). What it
-//! remembers from before may be outdated, and what it waited for may have arrived unread.
+//! The times in which this process did not run, because its machine or container was stopped (rulings R-11). Everything
+//! that it remembers from before may be outdated, and everything that it waited for may have arrived unread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -33,8 +33,8 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// Notes that the process runs, and returns the number of pauses so far. Whoever uses something that was remembered
-    /// calls this first.
+    /// Notes that the process runs, and returns the number of pauses so far. It is called before something that was
+    /// remembered is used.
     pub fn note(&self) -> u64 {
         self.note_at(self.now())
     }

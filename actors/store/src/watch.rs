@@ -92,13 +92,7 @@ async fn listen(
         let mut listening = beginning.map_err(|_| Error::unavailable("no response to a ping"))??;
         *stage = Stage::Listening;
         loop {
-            let pauses = database.pauses().note();
-            match timeout(database.ping, ping(database, &client, &mut listening)).await {
-                Ok(pong) => pong?,
-                // The response may have arrived while this process was paused, so a new ping decides.
-                Err(_) if database.pauses().note() != pauses => continue,
-                Err(_) => return Err(Error::unavailable("no response to a ping")),
-            }
+            ping_in_time(database, &client, &mut listening).await?;
             tokio::select! {
                 () = sleep(PING) => {}
                 () = seen.closed() => return Ok(()),
@@ -135,6 +129,19 @@ async fn name_of(client: &Client) -> Result<String> {
     let statement =
         "SELECT concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time())";
     Ok(client.query_one(statement, &[]).await?.get(0))
+}
+
+/// Waits for a timely response of PostgreSQL. After a pause of this process a new ping decides, because the response to
+/// the last one may have arrived meanwhile.
+async fn ping_in_time(database: &Database, client: &Client, listening: &mut Listening) -> Result<()> {
+    loop {
+        let pauses = database.pauses().note();
+        match timeout(database.ping, ping(database, client, listening)).await {
+            Ok(pong) => return pong.map(drop),
+            Err(_) if database.pauses().note() != pauses => {}
+            Err(_) => return Err(Error::unavailable("no response to a ping")),
+        }
+    }
 }
 
 /// Waits for a response of PostgreSQL. Once a second the request is the renewal of this server's lease.

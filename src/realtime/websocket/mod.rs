@@ -325,12 +325,7 @@ impl WebSocket {
                     ctx.spawn(farewell.map(|replies, _, ctx| ctx.text(replies)));
                 }
                 Ok(Outcome::Held(held)) => socket.hold(held, ctx),
-                Err(ApiError::Unauthorized) => end(ctx),
-                Err(ApiError::Platform(Error::Unavailable(why))) => close(ctx, CloseCode::Again, &why),
-                Err(ApiError::Platform(error @ (Error::Contended | Error::DiskFull))) => {
-                    close(ctx, CloseCode::Again, &error.to_string());
-                }
-                Err(error) => close(ctx, CloseCode::Invalid, &error.to_string()),
+                Err(error) => close_because(ctx, &error),
             }
         }));
     }
@@ -380,6 +375,18 @@ async fn refresh(realtime: &Realtime, caller: &mut Option<Caller>) -> Result<()>
         Err(_) => {}
     }
     Ok(())
+}
+
+/// Closes the socket with a code that says whether the client may try again.
+fn close_because(ctx: &mut WebsocketContext<WebSocket>, error: &ApiError) {
+    match error {
+        ApiError::Unauthorized => end(ctx),
+        ApiError::Platform(Error::Unavailable(why)) => close(ctx, CloseCode::Again, why),
+        ApiError::Platform(Error::Contended | Error::DiskFull) => {
+            close(ctx, CloseCode::Again, &error.to_string());
+        }
+        error => close(ctx, CloseCode::Invalid, &error.to_string()),
+    }
 }
 
 fn end(ctx: &mut WebsocketContext<WebSocket>) {
