@@ -122,7 +122,7 @@ impl Held {
     }
 
     /// Waits for another reply, after one that contained nothing for the client (S-53).
-    pub fn go_on(&mut self, connect: u64, hold: Duration, advised: Duration) {
+    pub fn go_on(&mut self, connect: u32, hold: Duration, advised: Duration) {
         let (reply_to, answer) = oneshot::channel();
         let address = match &self.session {
             Session::Anywhere { address, .. } => address.clone(),

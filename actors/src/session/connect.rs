@@ -26,8 +26,8 @@ pub struct ConnectResponse {
     pub error: Option<Cow<'static, str>>,
     /// The templates that turn the notifications into rows for a CSV client (S-53).
     pub templates: Option<Arc<SessionTemplates>>,
-    /// The number of this connect within the session, for [`ResumeConnect`].
-    pub connect: u64,
+    /// The last bits of the number of this connect within the session, for [`ResumeConnect`].
+    pub connect: u32,
     /// Whether the advice takes back an interval that an earlier response advised (B-09a). A CSV client gets advice
     /// beside its rows only then.
     pub restores_interval: bool,
@@ -148,8 +148,8 @@ pub struct Abandoned {
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct ResumeConnect {
-    /// The number of the connect.
-    pub connect: u64,
+    /// The last bits of the number of the connect.
+    pub connect: u32,
     /// The time for which the connect may still be held.
     pub hold: Duration,
     /// The hold time that the response advises for the next connect (B-08a).
@@ -245,7 +245,7 @@ impl Handler<ResumeConnect> for SessionActor {
         ResumeConnect { connect, hold, advised, reply_to }: ResumeConnect,
         ctx: &mut Self::Context,
     ) {
-        if connect != self.connects || self.parked.is_some() || self.is_leaving() {
+        if connect != self.connects as u32 || self.parked.is_some() || self.is_leaving() {
             // A newer connect is parked, or was and is closed already, or came to another server.
             return drop(reply_to.send(ConnectResponse::default()));
         }
@@ -353,7 +353,7 @@ impl SessionActor {
         let Some(parked) = self.unpark() else { return };
         let delivery = self.queue.take();
         let count = delivery.notifications.len() as u64;
-        let (templates, connect) = (self.templates.clone(), self.connects);
+        let (templates, connect) = (self.templates.clone(), self.connects as u32);
         let advice = parked.advice();
         let answer = ConnectResponse { delivery, advice, templates, connect, ..ConnectResponse::default() };
         self.may_get_back |= count > 0 && matches!(parked.reply_to, ReplyTo::Channel(_));

@@ -111,7 +111,7 @@ async fn newer_connect_takes_over_and_the_older_gets_an_empty_response() {
 }
 
 impl Bench {
-    fn resume(&self, connect: u64, hold: Duration) -> oneshot::Receiver<ConnectResponse> {
+    fn resume(&self, connect: u32, hold: Duration) -> oneshot::Receiver<ConnectResponse> {
         let (reply_to, answer) = oneshot::channel();
         self.session.do_send(ResumeConnect { connect, hold, advised: HOLD, reply_to });
         answer
