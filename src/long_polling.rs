@@ -82,7 +82,7 @@ pub(crate) async fn answer(
         let answer = Box::pin(csv::realtime::answer(endpoint, transport, caller, head, body)).await;
         let body = match answer {
             csv::realtime::RowsResponse::Lines(lines) => Body::Text(lines.into()),
-            csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(Box::new(held))),
+            csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(held)),
         };
         return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
     }

@@ -24,11 +24,10 @@ mod throttle;
 mod user_administration;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use platform_actors::{Changed, Holders};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenant::TenantStatus;

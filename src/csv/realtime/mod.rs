@@ -49,7 +49,7 @@ pub(crate) enum RowsResponse {
     /// Lines that are sent immediately.
     Lines(String),
     /// A held connect, whose lines are sent when the session replies.
-    Held(HeldPoll),
+    Held(Box<HeldPoll>),
 }
 
 /// Executes rows in order and returns their response. A row 83 alone is held; a row 83 among others returns
@@ -83,7 +83,7 @@ pub(crate) async fn answer(
             Ok(Some(held)) => {
                 let (csv, tenant) = (client.csv.clone(), client.tenant.clone());
                 let held_row = HeldRow { csv, tenant, line, keep_alive: keep_alive(head) };
-                return RowsResponse::Held(HeldPoll::new(held, held_row));
+                return RowsResponse::Held(Box::new(HeldPoll::new(held, held_row)));
             }
             Err(refusal) => refusal.write(line, &mut lines),
         }

@@ -52,7 +52,7 @@ async fn session_that_cannot_move_now_is_not_unknown_and_moves_later() {
         let answer = at_b.connect_with(json!({"ext": {"ack": 0}, "advice": {"timeout": 1000}})).await;
         (answer.last().unwrap()["successful"] == true).then(|| told(&answer))
     });
-    assert_eq!(received.await, [alarm.clone()]);
+    assert_eq!(received.await, std::slice::from_ref(&alarm));
     assert_eq!(told(&own.connect().await), [alarm]);
 }
 
