@@ -63,13 +63,16 @@ impl Connecting<'_> {
     }
 
     /// Looks up the session that a message names. The session may belong to another user; the session checks its owner
-    /// itself.
+    /// itself. A session that is on its way for another user is not found, because it may belong to this one.
     pub(super) fn find_session(
         &self,
         message: &RequestMessage<'_>,
     ) -> Option<(Addr<SessionActor>, ClientId)> {
         let client = ClientId::parse(&message.client_id()?)?;
-        Some((self.realtime.platform.tenant(&self.caller.tenant).session(client)?, client))
+        Some((
+            self.realtime.platform.tenant(&self.caller.tenant).session_for(client, &self.caller.user)?,
+            client,
+        ))
     }
 
     /// Sends the connect to its session.

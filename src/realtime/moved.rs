@@ -44,11 +44,16 @@ impl Exchange<'_> {
         let Some(client) = message.client_id().and_then(|client| ClientId::parse(&client)) else {
             return Ok(None);
         };
-        let (tenant, user, expires) = match self.realtime.platform.find_session(client) {
+        let here = match self.realtime.platform.find_session(client) {
             Some((tenant, session)) => {
-                let Ok(owner) = session.send(FindOwner).await else { return Ok(None) };
-                (tenant, owner.user, owner.expires)
+                let owner = session.send(FindOwner).await.ok().flatten();
+                owner.map(|owner| (tenant, owner.user, owner.expires))
             }
+            None => None,
+        };
+        // A session that was on its way for another user is elsewhere.
+        let (tenant, user, expires) = match here {
+            Some(owner) => owner,
             None => match self.realtime.platform.find_owner_elsewhere(client).await? {
                 Some(owner) => (owner.tenant, owner.user, owner.expires),
                 None => return Ok(None),

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 use crate::heartbeats;
-use crate::session::{EndSession, ListSubscriptions, Rights, SessionActor, Verdict, may_receive};
+use crate::session::{ListSubscriptions, RevokeSession, Rights, SessionActor, Verdict, may_receive};
 pub use platform_store::announcements::{Holders, Names};
 
 /// The cached entries that are outdated.
@@ -206,9 +206,9 @@ impl Platform {
         for change in changes {
             match change {
                 Change::Users(tenant, names) => {
-                    self.end_sessions(tenant, Holders::Users(names.clone())).await;
+                    self.revoke_sessions(tenant, Holders::Users(names.clone())).await;
                 }
-                Change::Tenant(tenant) => self.end_sessions(tenant, Holders::Everybody).await,
+                Change::Tenant(tenant) => self.revoke_sessions(tenant, Holders::Everybody).await,
                 Change::Rights(tenant, of, RightsChange::Withdrawn) => {
                     self.end_denied(tenant, of.clone(), InDoubt::End).await;
                 }
@@ -237,6 +237,19 @@ impl Platform {
     async fn end_sessions(&self, tenant: &TenantId, of: Holders) {
         let sessions = self.sessions_of(tenant, of).await;
         end(sessions.into_iter().map(|(_, session)| session).collect()).await;
+    }
+
+    /// Ends the sessions of these users, also those that are leaving or have just left: their new server may have
+    /// applied the change before they arrived.
+    async fn revoke_sessions(&self, tenant: &TenantId, of: Holders) {
+        self.end_sessions(tenant, of.clone()).await;
+        let Some(here) = self.tenants.read().get(tenant).cloned() else { return };
+        let listed = here.environment.of_users.lock().list(&of);
+        for (_, client) in listed {
+            if self.transfers.is_departing(client) {
+                self.transfers.end_departing(client, tenant, || here.session(client)).await;
+            }
+        }
     }
 
     /// Ends the sessions of these users that subscribed to a channel which the user may not receive (any more). They
@@ -317,7 +330,7 @@ impl Platform {
 /// Returns those sessions that have subscriptions.
 async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening> {
     let asked = sessions.iter().map(async |(user, session)| {
-        let patterns = session.send(ListSubscriptions).await.ok()??;
+        let patterns = session.send(ListSubscriptions).await.ok()?;
         (!patterns.is_empty()).then(|| Listening { user: user.clone(), session: session.clone(), patterns })
     });
     join_all(asked).await.into_iter().flatten().collect()
@@ -326,6 +339,6 @@ async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening
 /// Ends sessions and waits until they have ended, so that nothing is delivered to them afterwards.
 async fn end(sessions: Vec<Addr<SessionActor>>) {
     for sessions in sessions.chunks(SESSIONS_PER_CHECK) {
-        join_all(sessions.iter().map(|session| session.send(EndSession))).await;
+        join_all(sessions.iter().map(|session| session.send(RevokeSession))).await;
     }
 }

@@ -1,6 +1,7 @@
 //! The platform of a server process, which the HTTP layer uses: it finds or starts tenants, devices and sessions.
 
 mod activity;
+mod arrivals;
 mod bulk_operations;
 mod changes;
 mod diagnosis;
@@ -26,6 +27,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 pub use activity::Activity;
+pub use arrivals::Pulled;
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
 pub use draining::OfferedSessions;
@@ -36,7 +38,6 @@ use platform_store::Database;
 use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
-pub use sessions::Pulled;
 pub use shown_sessions::{FoundSessions, WantedSessions};
 pub use tenant::Tenant;
 pub use user_sessions::NotedSessions;
@@ -50,6 +51,7 @@ use crate::event_processing::look_ups::LookUpPath;
 use crate::feed::Feeds;
 use crate::heartbeats::Heartbeats;
 use crate::hub::{NotificationHub, SubscriptionCounts};
+use crate::session::arriving::Requested;
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::presence::Presence;
 use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
@@ -257,6 +259,7 @@ impl Platform {
             presence: self.presence.clone(),
             sessions: sessions.clone(),
             of_users: Mutex::default(),
+            requested: Requested::default(),
             limits: self.limits.clone(),
             of_tenant: limits.clone(),
             transfers: self.transfers.clone(),

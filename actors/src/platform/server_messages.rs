@@ -1,19 +1,15 @@
 //! Handles the messages about sessions that other servers send to this one.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use actix::prelude::*;
-use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::session_move::{Leaving, ServerMessage};
+use platform_model::session_move::ServerMessage;
 
-use super::{Holders, Platform, WantedSessions};
-use crate::session::dispatcher::SessionDispatcher;
-use crate::session::starting::ArrivingSession;
+use super::{Platform, WantedSessions};
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
-use crate::session_moves::{ArrivalSource, Destination};
+use crate::session_moves::Destination;
 
 impl Platform {
     /// Handles a message of another server. The listening connection calls it, so it must not wait.
@@ -75,42 +71,9 @@ impl Platform {
 
     async fn owner_of(&self, client: Option<ClientId>, request: u64) -> Option<ServerMessage> {
         let (tenant, session) = self.find_session(client?)?;
-        let Owner { user, expires } = session.send(FindOwner).await.ok()?;
+        let Owner { user, expires } = session.send(FindOwner).await.ok()??;
         let expires_in = expires.map(|expires| expires.saturating_duration_since(Instant::now()));
         let (tenant, user) = (tenant.to_string(), user.to_string());
         Some(ServerMessage::Owner { request, tenant, user, expires_in })
-    }
-
-    /// Takes over the sessions of a server that stops. Their clients come later.
-    async fn adopt(&self, sessions: Vec<Leaving>) {
-        if self.transfers.is_closed() {
-            return;
-        }
-        let Ok(threads) = self.threads_for_sessions().await else { return };
-        let mut users: HashMap<TenantId, Vec<Arc<str>>> = HashMap::new();
-        for (n, Leaving { client, tenant, user }) in sessions.into_iter().enumerate() {
-            let (Some(client), Ok(tenant)) = (ClientId::parse(&client), TenantId::parse(&tenant)) else {
-                continue;
-            };
-            let user = Arc::<str>::from(user);
-            let arriving = ArrivingSession { client, user: user.clone(), source: ArrivalSource::stopping() };
-            self.tenant(&tenant).environment.take_session(arriving, &threads[n % threads.len()]);
-            users.entry(tenant).or_default().push(user);
-        }
-        // Rights that were withdrawn during the moves take effect here; this waits until the sessions have arrived.
-        for (tenant, users) in users {
-            let of = Holders::Users(users.iter().map(|user| (&**user).into()).collect());
-            self.end_sessions_without_rights(&tenant, of).await;
-        }
-    }
-
-    /// Returns the threads on which sessions of other servers can live: those of connections, or, if there are none,
-    /// one that exists without connections.
-    async fn threads_for_sessions(&self) -> Result<Vec<Addr<SessionDispatcher>>> {
-        let threads = self.session_threads.lock().clone();
-        if threads.is_empty() || self.transfers.is_stopping() {
-            return Ok(vec![self.keeper().await?.dispatcher]);
-        }
-        Ok(threads)
     }
 }

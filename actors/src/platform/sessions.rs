@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use futures_util::future::join_all;
-use platform_model::bayeux::Pattern;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::session_move::{Leaving, ServerMessage};
@@ -30,17 +29,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LAST_SESSION: Duration = Duration::from_secs(5);
 /// The time that a stopping server waits for other stopping servers, so that the last one stores the sessions of all.
 const OTHERS_STOP: Duration = Duration::from_secs(10);
-
-/// The result of a request for a session of another server.
-#[derive(Debug)]
-pub enum Pulled {
-    /// The session is here now, with these subscriptions.
-    Here(Addr<SessionActor>, Box<[Pattern]>),
-    /// The session has ended, or belongs to another user.
-    Unknown,
-    /// The session may exist, but cannot move to this server at the moment (B-16a).
-    NotNow,
-}
 
 /// A session at this server.
 pub(super) struct SessionHere {
@@ -78,26 +66,6 @@ impl Platform {
     /// Registers the calling thread as one on which sessions of other servers can live.
     pub fn add_session_thread(&self) {
         self.session_threads.lock().push(SessionDispatcher::here());
-    }
-
-    /// Moves a session to the calling thread.
-    ///
-    /// # Errors
-    /// `Unavailable` while the database is not reachable.
-    pub async fn pull_session(&self, tenant: &TenantId, client: ClientId, user: &Arc<str>) -> Result<Pulled> {
-        if !self.has_made(client) {
-            return Ok(Pulled::Unknown);
-        }
-        self.database.ensure_reachable()?;
-        let arriving = ArrivingSession { client, user: user.clone(), source: ArrivalSource::elsewhere() };
-        let session = self.tenant(tenant).environment.take_session(arriving, &SessionDispatcher::here());
-        let Some(session) = session else { return Ok(Pulled::Unknown) };
-        // The session replies when it has arrived.
-        Ok(match session.send(ListSubscriptions).await {
-            Ok(Some(patterns)) => Pulled::Here(session, patterns),
-            Ok(None) => Pulled::NotNow,
-            Err(_) => Pulled::Unknown,
-        })
     }
 
     /// Returns whether a server of this deployment created the clientId.

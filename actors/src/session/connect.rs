@@ -204,10 +204,10 @@ impl Handler<Connect> for SessionActor {
 impl SessionActor {
     /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
-        if self.has_not_arrived() {
+        if self.may_be_elsewhere(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::not_now(connect.acknowledged)));
         }
-        if self.is_leaving() && *self.user == *connect.user {
+        if self.is_leaving() && !self.is_missed() && *self.user == *connect.user {
             // The client has used another server meanwhile, and will continue the session there (B-13), with its
             // numbers. So this response repeats the number that the client has (B-22b).
             return drop(connect.reply_to.send(ConnectResponse::empty(connect.acknowledged)));
@@ -265,7 +265,7 @@ impl Handler<Abandoned> for SessionActor {
             self.advised_interval = self.advised_interval.after_loss();
             if self.has_left() {
                 if delivery.batch.is_none() && !delivery.notifications.is_empty() {
-                    self.lost_some();
+                    self.end_at_new_place();
                 }
                 return;
             }

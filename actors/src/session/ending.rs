@@ -15,6 +15,12 @@ use super::{ConnectResponse, SessionActor};
 #[rtype(result = "()")]
 pub(crate) struct EndSession;
 
+/// Ends the session because its user may not have it any more. A session that has just left ends at its new place, which
+/// may have applied the change before the session arrived. Sent when a user or a tenant changed (U-16, B-18b).
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct RevokeSession;
+
 /// Completes a parked connect with an empty response and the advice to come back after `interval`, then asks the
 /// socket to close. Sent when the server stops (B-24).
 #[derive(Debug, Message)]
@@ -35,6 +41,17 @@ impl Handler<EndSession> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: EndSession, ctx: &mut Self::Context) {
+        ctx.stop();
+    }
+}
+
+impl Handler<RevokeSession> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, _: RevokeSession, ctx: &mut Self::Context) {
+        if self.has_left() {
+            return self.end_at_new_place();
+        }
         ctx.stop();
     }
 }

@@ -33,6 +33,7 @@
 //!    thread share one timer. A session that ends removes itself from its dispatcher (`RemoveSession`), from the
 //!    hub and from the sessions of its tenant.
 
+pub(crate) mod arriving;
 mod client_id;
 mod connect;
 mod context;
@@ -69,7 +70,7 @@ pub use connect::{
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 pub use ending::Disconnect;
-pub(crate) use ending::{EndSession, Release};
+pub(crate) use ending::{EndSession, Release, RevokeSession};
 pub use frame_writers::{FrameWriter, FrameWriterKey, FrameWriterRegistration};
 use moving::Moving;
 pub(crate) use moving::{HandOver, StartMove};
@@ -93,6 +94,7 @@ pub use templates::{SessionTemplates, UseTemplates};
 
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::session_moves::{ArrivalSource, Transfers};
+use arriving::Requested;
 use connect::{Parked, ReplyTo};
 use presence::Presence;
 use queue::Queue;
@@ -110,9 +112,9 @@ pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
 pub(crate) struct WakeSession;
 
 /// Asks for the owner of the session. Sent by the HTTP layer when a socket without credentials names the session
-/// (B-18a).
+/// (B-18a). The reply is `None` if the session is not here.
 #[derive(Debug, Message)]
-#[rtype(result = "Owner")]
+#[rtype(result = "Option<Owner>")]
 pub struct FindOwner;
 
 /// The owner of a session.
@@ -134,6 +136,8 @@ pub(crate) struct SessionEnvironment {
     pub(crate) sessions: Arc<Sessions>,
     /// The sessions by user. Locked while a session starts.
     pub(crate) of_users: Mutex<SessionsOfUsers>,
+    /// The sessions that are on their way from other servers.
+    pub(crate) requested: Requested,
     pub(crate) limits: Arc<Limits>,
     /// The limits of the tenant with their usage.
     pub(crate) of_tenant: Arc<TenantLimits>,
@@ -351,10 +355,11 @@ impl Handler<WakeSession> for SessionActor {
 }
 
 impl Handler<FindOwner> for SessionActor {
-    type Result = Owner;
+    type Result = Option<Owner>;
 
-    fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Owner {
-        Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() }
+    fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Option<Owner> {
+        let owner = || Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() };
+        (!self.is_missed()).then(owner)
     }
 }
 

@@ -19,8 +19,6 @@ use crate::session_moves::{ArrivalPlace, ArrivalSource, Awaited, BeforePoint, De
 
 /// The longest time that a requested session may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(40);
-/// The time in which a session that has not arrived responds to the messages that were sent to it meanwhile.
-const MISSED: Duration = Duration::from_secs(1);
 /// The longest time that a leaving session waits for the point of its move.
 const DEPARTURE: Duration = Duration::from_secs(10);
 /// The time that a session remains after it has left. In this time connections can return notifications, which are then
@@ -34,8 +32,8 @@ pub(super) enum Moving {
     Expected(ArrivalSource),
     /// The session has requested its state.
     Arriving(Arc<ArrivalPlace>),
-    /// The state cannot arrive at the moment, but the session may exist elsewhere.
-    Missed,
+    /// The state has not arrived.
+    Missed(NotArrived),
     /// Another server has requested the session. It receives notifications until the point of its move.
     Leaving(Destination),
     /// The session has reached the point of its move. It still handles the messages that were sent before.
@@ -66,13 +64,11 @@ impl SessionActor {
     /// Returns whether this actor no longer serves messages of its client, because the session has left, is leaving or
     /// has not arrived.
     pub(super) fn is_leaving(&self) -> bool {
-        let moving = self.moving.as_deref();
-        matches!(moving, Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_) | Moving::Missed))
-    }
-
-    /// Returns whether the session may exist elsewhere but has not arrived.
-    pub(super) fn has_not_arrived(&self) -> bool {
-        matches!(self.moving.as_deref(), Some(Moving::Missed))
+        self.is_missed()
+            || matches!(
+                self.moving.as_deref(),
+                Some(Moving::Leaving(_) | Moving::AtPoint(_) | Moving::Left(_))
+            )
     }
 
     /// Returns whether the new server or thread of the session receives its further notifications.
@@ -109,28 +105,16 @@ impl SessionActor {
             }
             Err(reason) => {
                 crate::metrics::NOT_MOVED.increment(1);
-                match reason {
-                    NotArrived::Ended => ctx.stop(),
-                    NotArrived::NotNow => session.miss(ctx),
-                }
+                session.miss(reason, ctx);
             }
         }));
-    }
-
-    /// Gives the arrival up. Messages that wait here get the response that the session cannot be used now (B-16a);
-    /// later ones try again.
-    fn miss(&mut self, ctx: &mut SessionContext) {
-        self.end_move();
-        self.moving = Some(Box::new(Moving::Missed));
-        self.environment.sessions.remove(&self.client, &ctx.address());
-        self.due = Instant::now() + MISSED;
-        self.arm(ctx);
     }
 
     /// Restores the state, in front of the notifications that have arrived already.
     fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
         let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
         self.patterns = place.arrived();
+        self.environment.requested.remove(self.client, &self.user);
         (self.moving, self.has_moved) = (None, true);
         let newer = std::mem::replace(&mut self.queue, Queue::restore(state.waiting, state.batches));
         self.user = state.user.into();
@@ -185,14 +169,17 @@ impl SessionActor {
         // another tenant, so only a session that arrived is forgotten.
         let mut is_noted = self.has_moved;
         match self.moving.as_deref() {
-            Some(Moving::Arriving(place)) => is_noted |= place.abandoned(),
+            Some(Moving::Arriving(place)) => {
+                self.environment.requested.remove(self.client, &self.user);
+                is_noted |= place.abandoned();
+            }
             Some(Moving::Leaving(destination) | Moving::AtPoint(Some(destination))) => {
                 transfers.forget_departure(self.client, *destination);
                 let Destination { server, request } = *destination;
                 transfers.tell(server, ServerMessage::Absent { request });
             }
             Some(Moving::Left(Some(destination))) => transfers.forget_departure(self.client, *destination),
-            Some(Moving::Expected(_) | Moving::Missed | Moving::AtPoint(None) | Moving::Left(None))
+            Some(Moving::Expected(_) | Moving::Missed(_) | Moving::AtPoint(None) | Moving::Left(None))
             | None => {}
         }
         if is_noted && !self.has_left() {
@@ -200,9 +187,10 @@ impl SessionActor {
         }
     }
 
-    /// Ends the session at its new server, because a connection has returned notifications after the session had left.
-    /// With the acknowledgement extension the new server has them too.
-    pub(super) fn lost_some(&self) {
+    /// Ends a session that has left at its new server or thread. It happens when a connection returned notifications
+    /// after the session had left (with the acknowledgement extension the new server has them too), or when its user
+    /// changed.
+    pub(super) fn end_at_new_place(&self) {
         let (transfers, client) = (self.environment.transfers.clone(), self.client);
         let (tenant, sessions) = (self.environment.id.to_string(), self.environment.sessions.clone());
         actix::spawn(async move {

@@ -13,10 +13,10 @@ use platform_store::{Database, access};
 
 use super::SessionActor;
 
-/// Asks for the patterns that a session subscribed to. Sent when its user lost rights, and to a session that arrives,
-/// which responds when it has arrived. The reply is `None` if the session is not here but may exist elsewhere.
+/// Asks for the patterns that a session subscribed to. Sent when its user lost rights. A session that arrives responds
+/// when it has arrived.
 #[derive(Debug, Message)]
-#[rtype(result = "Option<Box<[Pattern]>>")]
+#[rtype(result = "Box<[Pattern]>")]
 pub(crate) struct ListSubscriptions;
 
 /// The roles and device permissions of a user.
@@ -89,6 +89,6 @@ impl Handler<ListSubscriptions> for SessionActor {
     type Result = MessageResult<ListSubscriptions>;
 
     fn handle(&mut self, _: ListSubscriptions, _: &mut Self::Context) -> Self::Result {
-        MessageResult((!self.has_not_arrived()).then(|| self.patterns.clone()))
+        MessageResult(self.patterns.clone())
     }
 }

@@ -95,6 +95,9 @@ impl SessionEnvironment {
             (ArrivalSource::Elsewhere(_) | ArrivalSource::Stored(_), None) => {}
         }
         of_users.insert(&user, client);
+        if matches!(source, ArrivalSource::Elsewhere(_)) {
+            self.requested.insert(client, &user);
+        }
         let beginning = Beginning::Arrival { user, source };
         let session = NewSessionActor { environment: self.clone(), client, beginning };
         Some(SessionDispatcher::start_session(dispatcher, session))

@@ -78,6 +78,21 @@ impl Transfers {
         }
     }
 
+    /// Ends a session that is leaving or has just left. `here` finds it if it has come back to this server.
+    pub(crate) async fn end_departing(
+        &self,
+        client: ClientId,
+        tenant: &TenantId,
+        here: impl FnOnce() -> Option<Addr<SessionActor>>,
+    ) {
+        let before_point =
+            self.departures.lock().get_mut(&client).and_then(|leaving| leaving.before_point.take());
+        match before_point {
+            Some(session) => session.send(EndSession),
+            None => self.end_wherever_it_is(client, tenant.to_string(), here).await,
+        }
+    }
+
     /// Forgets that a session is leaving or has left, because its actor ended.
     pub(crate) fn forget_departure(&self, client: ClientId, destination: Destination) {
         let mut departures = self.departures.lock();

@@ -4,6 +4,7 @@ mod advice;
 mod agents;
 mod balancer;
 mod bulk_work;
+mod colleagues;
 mod deletions;
 mod failures;
 mod guesses;

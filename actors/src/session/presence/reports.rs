@@ -19,6 +19,10 @@ impl SessionActor {
 
     /// Removes the session from those of its user, who may not be connected any more.
     pub(in crate::session) fn disappear(&self) {
+        if self.is_missed() {
+            // It is no longer listed, and another arrival of the session may be.
+            return;
+        }
         let environment = &self.environment;
         let mut of_users = environment.of_users.lock();
         if environment.sessions.find(&self.client).is_some() {

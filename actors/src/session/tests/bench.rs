@@ -84,6 +84,7 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
         presence: Context::<Presence>::new().address(),
         sessions: sessions.clone(),
         of_users: Mutex::default(),
+        requested: Requested::default(),
         limits,
         of_tenant,
         transfers,
