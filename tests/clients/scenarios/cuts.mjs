@@ -50,7 +50,7 @@ async function cutNowAndThen(run, kind) {
   for (;;) {
     await sleep(between(3_000, 7_000));
     if (Date.now() > end) return;
-    const cut = relay.cut(kind);
+    const cut = await relay.cut(kind);
     run.cuts.push(cut);
     const isBack = () => relay.acceptedAt > cut.at && watch.heardAt > relay.acceptedAt;
     run.expect(await until(isBack, DURATION), `not back within a minute after cut ${run.cuts.length}`);

@@ -29,7 +29,7 @@ async function play(platform, runs) {
   const opened = runs.filter((run) => run.relay);
   for (const { relay, watch } of opened) {
     Object.assign(relay, { refusing: true, rate: RATE });
-    relay.cut("rst");
+    await relay.cut("rst");
     watch.ask(READING);
   }
   await publisher.postMany(COUNT, PADDING);
