@@ -195,17 +195,21 @@ fn probe(directory: PathBuf, account: Option<&Account>) -> Result<Binaries, Stri
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
 
     use super::*;
 
     /// Creates a directory whose `postgres` reports `version`.
     fn installed(version: &str) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
+        let text = directory.path().join("text");
+        fs::write(&text, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")).unwrap();
         for program in PROGRAMS {
-            let path = directory.path().join(program);
-            fs::write(&path, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            // Another process writes it: a test that forks meanwhile would inherit a file that this process has open
+            // for writing, and the system would not run it.
+            let mut install = Command::new("install");
+            install.args(["-m", "755"]).arg(&text).arg(directory.path().join(program));
+            assert!(install.status().unwrap().success(), "{install:?}");
         }
         directory
     }

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::harness::{Caller, Program, TestDatabase, eventually, run, scratch, scratch_with_data};
+use crate::harness::{
+    Caller, Program, TestDatabase, eventually, place_program, run, scratch, scratch_with_data,
+};
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
@@ -235,8 +237,8 @@ async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
         real.display(),
         marker.display()
     );
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(directory.join("text"), text).unwrap();
+    place_program(&directory.join("text"), &script);
     let mut command = apart(database, directory, &["restore", "b.zip", "--replace"]);
     command.env("PLATFORM_POSTGRES_BIN_DIR", &programs);
     database.disconnect();

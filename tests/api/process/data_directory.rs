@@ -5,13 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 
 use rustix::process::geteuid;
 
-use crate::harness::{Program, run, scratch};
+use crate::harness::{Program, place_program, run, scratch};
 
 /// The default data directory of a start as root in a directory that the account of PostgreSQL cannot enter.
 const OF_ROOT: &str = "/var/lib/platform";
+/// Held by tests that look at this directory, because one of them makes a start create and remove it.
+static ALONE: Mutex<()> = Mutex::new(());
 /// The user and the group `nobody` of most systems; nothing belongs to them.
 const NOBODY: u32 = 65_534;
 
@@ -29,6 +32,19 @@ fn said(command: Command) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
+/// Creates a directory with programs of PostgreSQL that everybody can run, but that cannot create a database.
+fn broken_postgres() -> tempfile::TempDir {
+    let directory = scratch();
+    fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
+    let text = directory.path().join("text");
+    fs::write(&text, "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 'postgres (PostgreSQL) 15.4'\nexit 1\n")
+        .unwrap();
+    for program in ["initdb", "postgres"] {
+        place_program(&text, &directory.path().join(program));
+    }
+    directory
+}
+
 /// Returns whether this machine has data in the default directory of root, which a test must not touch.
 fn has_data_of_root() -> bool {
     let found = [OF_ROOT.to_owned(), format!("{OF_ROOT}-demo")].iter().any(|path| Path::new(path).exists());
@@ -40,6 +56,7 @@ fn has_data_of_root() -> bool {
 
 #[test]
 fn every_command_finds_the_same_default_directory() {
+    let _alone = ALONE.lock();
     if has_data_of_root() {
         return;
     }
@@ -63,22 +80,33 @@ fn every_command_finds_the_same_default_directory() {
     }
 }
 
+/// Starts a server and a demo that fail. Returns what each printed and the data directory that root gets.
+fn failed_starts(bin_dir: &str) -> [(String, String); 2] {
+    [(&["--postgres-bin-dir", bin_dir][..], ""), (&["demo", "--postgres-bin-dir", bin_dir], "-demo")].map(
+        |(arguments, suffix)| {
+            let (directory, of_root) = (scratch(), format!("{OF_ROOT}{suffix}"));
+            let said = said(command(directory.path(), arguments));
+            assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{said}");
+            assert!(!Path::new(&of_root).exists(), "{said}");
+            (said, of_root)
+        },
+    )
+}
+
 #[test]
-fn start_of_root_that_fails_leaves_nothing() {
+fn start_that_fails_leaves_nothing_and_names_the_data_directory_of_root() {
+    let _alone = ALONE.lock();
     if has_data_of_root() {
         return;
     }
-    for (arguments, expected) in [
-        (&["--postgres-bin-dir", "/nowhere"][..], OF_ROOT.to_owned()),
-        (&["demo", "--postgres-bin-dir", "/nowhere"], format!("{OF_ROOT}-demo")),
-    ] {
-        let directory = scratch();
-
-        let said = said(command(directory.path(), arguments));
-
+    for (said, _) in failed_starts("/nowhere") {
         assert!(said.contains("error: --postgres-bin-dir"), "{said}");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{said}");
-        assert!(!Path::new(&expected).exists(), "{said}");
+    }
+    let broken = broken_postgres();
+    for (said, of_root) in failed_starts(broken.path().to_str().unwrap()) {
+        assert!(said.contains("error: ") && said.contains("initdb"), "{said}");
+        let told = format!("data in {of_root}, because the account ");
+        assert_eq!(said.contains(&told), geteuid().is_root(), "{said}");
     }
 }
 
@@ -102,7 +130,7 @@ fn data_of_another_user_is_reported_as_unreadable() {
     fs::write(cluster.join("PG_VERSION"), "15\n").unwrap();
     fs::write(directory.path().join("data/secret.key"), "0".repeat(64)).unwrap();
     let program = directory.path().join("platform");
-    fs::copy(Program::command(directory.path(), &[]).get_program(), &program).unwrap();
+    place_program(Program::command(directory.path(), &[]).get_program().as_ref(), &program);
     // Root may read everything, so its command runs as another user. The owner loses the right instead.
     let mode = if geteuid().is_root() { 0o700 } else { 0o000 };
     fs::set_permissions(directory.path().join("data"), Permissions::from_mode(mode)).unwrap();

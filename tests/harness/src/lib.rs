@@ -39,7 +39,9 @@ pub use cluster::Cluster;
 pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub use postgres::TestDatabase;
 pub use private_postgres::PrivatePostgres;
-pub use program::{Program, free_port, other_programs_are_required, run, scratch, scratch_with_data};
+pub use program::{
+    Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
+};
 pub use raw::{RawConnection, until_the_server_knows};
 pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};

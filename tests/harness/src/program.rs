@@ -178,6 +178,14 @@ fn database_of(data_dir: &Path) -> Option<Pid> {
     Pid::from_raw(pid_file.lines().next()?.parse().ok()?)
 }
 
+/// Copies a program to where it will be run. Another process writes it: a test that forks at the same time would inherit
+/// a file that this process has open for writing, and the system runs no file that is open for writing (ETXTBSY).
+pub fn place_program(from: &Path, to: &Path) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).arg(from).arg(to);
+    assert!(install.status().unwrap().success(), "{install:?}");
+}
+
 /// Runs a command of `platform` to its end, with `input` as its standard input.
 pub fn run(mut command: Command, input: &str) -> Output {
     let mut child =
