@@ -27,6 +27,7 @@ use platform_model::bayeux::reply::Acknowledgement;
 use platform_model::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_model::error::Error;
 use platform_model::naming::naming;
+use platform_store::tenant_limits::Counted;
 use tokio::time::Instant;
 
 use crate::auth::{Authenticator, Caller, RequestSource};
@@ -236,7 +237,13 @@ impl Exchange<'_> {
     async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
         let header = format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token));
-        self.realtime.authenticator.authenticate(header.as_bytes(), self.host, self.source).await
+        let caller =
+            self.realtime.authenticator.authenticate(header.as_bytes(), self.host, self.source).await?;
+        if matches!(self.transport, Transport::Socket(..)) {
+            // The socket is counted for this caller when the messages of its frame are processed.
+            self.realtime.platform.database().agree_on(&caller.limits, Counted::WebSockets).await;
+        }
+        Ok(caller)
     }
 
     fn tenant(&self, caller: &Caller) -> Arc<Tenant> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use platform_model::error::Error;
 use platform_model::limits::Limits;
+use platform_store::Database;
 use platform_store::tenant_limits::{Counted, TenantLimits};
 use tokio::time::{Instant, sleep};
 
@@ -32,6 +33,15 @@ pub(crate) async fn count_patiently(caller: &Caller, limits: &Limits) {
 pub(super) struct CountedSocket(Arc<TenantLimits>);
 
 impl CountedSocket {
+    /// Counts a socket, after servers have agreed on their counts if the limit is nearly used up.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` when the tenant has reached its limit.
+    pub(super) async fn agreed(caller: &Caller, database: &Database) -> Result<Self, Error> {
+        database.agree_on(&caller.limits, Counted::WebSockets).await;
+        Self::of(caller)
+    }
+
     /// Counts a socket.
     ///
     /// # Errors

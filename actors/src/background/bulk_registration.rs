@@ -143,9 +143,12 @@ impl BulkRegistration {
         let (database, pool) = (self.platform.database(), self.platform.registrations());
         let ids = self.platform.ids();
         database.ensure_stored_quota(tenant)?;
-        let devices = rows.iter().filter_map(|row| row.object.as_ref());
-        let devices = devices.filter(|row| is_device(&row.object.fragments)).count();
-        database.tenant_limits().of(tenant).admit_devices(devices)?;
+        let objects = rows.iter().filter_map(|row| row.object.as_ref()).map(|row| &row.object);
+        let devices: Vec<_> = objects.filter(|object| is_device(&object.fragments)).collect();
+        if let Some(first) = devices.first() {
+            database.recount_devices(tenant, &first.fragments).await;
+        }
+        database.tenant_limits().of(tenant).admit_devices(devices.len())?;
         let batch = register_devices(database, pool, tenant, &registrar, ids, rows, &mut self.memory).await?;
         Ok(self.note(tenant, batch))
     }

@@ -142,6 +142,7 @@ impl Device {
         let mut child = [object.created(Some(id), &origin.user)];
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         database.ensure_stored_quota(tenant)?;
+        database.recount_devices(tenant, &child[0].fragments).await;
         database.ensure_device_quota(tenant, &child[0].fragments)?;
         let to = Children { parent: self.id, kind };
         let route =

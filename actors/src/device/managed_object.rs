@@ -138,7 +138,10 @@ impl Device {
         }
         match is_device(&self.current_object().await?.fragments) {
             true => Ok(()),
-            false => database.ensure_device_quota(tenant, &patch.fragments),
+            false => {
+                database.recount_devices(tenant, &patch.fragments).await;
+                database.ensure_device_quota(tenant, &patch.fragments)
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use platform_model::measurement::{Measurement, MeasurementFilter};
 use platform_model::operation::OperationFilter;
 use platform_model::origin::Origin;
 use platform_model::reference::LinkKind;
-use platform_store::tenant_limits::TenantLimits;
+use platform_store::tenant_limits::{Counted, TenantLimits};
 
 use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor, Devices};
@@ -200,12 +200,23 @@ impl Tenant {
     /// the user at other servers cannot be counted.
     pub async fn start_session(&self, new: NewSession) -> Result<Option<ClientId>> {
         let elsewhere = self.sessions_elsewhere(&new.user).await?;
+        self.note_sessions();
+        Box::pin(self.context().database.agree_on(&self.limits, Counted::Sessions)).await;
         self.environment.start_session(new, &elsewhere, &SessionDispatcher::here())
     }
 
     /// Returns a session of this tenant.
     pub fn session(&self, client: ClientId) -> Option<Addr<SessionActor>> {
         self.sessions.find(&client)
+    }
+
+    /// Returns a session for a message of this user. A session that is on its way for another user does not count,
+    /// because it arrives only if that user is its owner.
+    pub fn session_for(&self, client: ClientId, user: &str) -> Option<Addr<SessionActor>> {
+        if self.environment.requested.is_for_another(client, user) {
+            return None;
+        }
+        self.session(client)
     }
 
     /// Returns whether a session that runs on the calling thread is that of a client of this tenant.

@@ -50,7 +50,7 @@ impl Tenant {
         &self.limits
     }
 
-    fn note_sessions(&self) {
+    pub(super) fn note_sessions(&self) {
         self.limits.set_here(Counted::Sessions, self.sessions.len());
     }
 }

@@ -50,6 +50,7 @@ async fn create_by(
     if stores {
         let new_source =
             is_device(&object.fragments).then(|| NewSource::of(&context.database, &context.tenant));
+        Box::pin(context.database.recount_devices(&context.tenant, &object.fragments)).await;
         let change = change(context.tenant.clone(), object.clone());
         let written = context.commit_stored(change, &origin, id, published).await?;
         if !matches!(written, Written::Stored) {

@@ -65,8 +65,11 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
     if !upgrades {
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
-    let counted = caller.as_ref().map(CountedSocket::of).transpose()?;
     let realtime = request.state::<Realtime>().clone();
+    let counted = match &caller {
+        Some(caller) => Some(CountedSocket::agreed(caller, realtime.platform.database()).await?),
+        None => None,
+    };
     if let Some(line) = request.conn_data::<ConnectionHandle>() {
         line.bound_send_buffer();
     }

@@ -1,11 +1,13 @@
 //! Quotas on the content of the database: devices and bytes. A check reads memory only.
 //!
 //! Devices are counted in the database, at most once a second and only for tenants with such a quota that create
-//! devices; in between they are counted in memory. So servers that create devices at the same time agree within
-//! seconds. Bytes are the last measured ones, so a tenant may exceed its quota until the next measurement.
+//! devices; in between they are counted in memory. With several servers, the count is at most a second old whenever a
+//! device is created. So servers that create devices in the same second exceed the quota by at most what was left, once
+//! for each server beside the first. Bytes are the last measured ones, so a tenant may exceed its quota until the next measurement.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use platform_model::availability::is_device;
 use platform_model::error::{Error, Result};
@@ -24,6 +26,9 @@ const COUNT_DEVICES: &str = include_str!("../../../../sql/queries/tenant_limits/
 /// The bytes by which an update may grow although the quota of the tenant is used up.
 const FREE_GROWTH: usize = 64 << 10;
 
+/// The longest age of a count of devices when one is created and other servers may create some, too.
+const COUNT_AGE: Duration = Duration::from_secs(1);
+
 /// The devices and bytes of a tenant in the database, as far as this server knows.
 #[derive(Debug)]
 pub(super) struct Amounts {
@@ -33,6 +38,8 @@ pub(super) struct Amounts {
     /// The number of admissions of devices, and its value at the last count.
     admissions: AtomicU64,
     counted_at: AtomicU64,
+    /// The time of the last count. The lock makes counts run one after the other.
+    counted: tokio::sync::Mutex<Option<Instant>>,
     /// The last measured bytes; negative before the first measurement.
     stored: AtomicI64,
 }
@@ -44,6 +51,7 @@ impl Default for Amounts {
             is_outdated: AtomicBool::new(true),
             admissions: AtomicU64::new(0),
             counted_at: AtomicU64::new(0),
+            counted: tokio::sync::Mutex::default(),
             stored: AtomicI64::new(-1),
         }
     }
@@ -185,12 +193,37 @@ impl Database {
         for (tenant, limits) in self.tenant_limits.all() {
             let Some(allowed) = limits.devices_to_count() else { continue };
             let amounts = limits.amounts();
-            let admissions = amounts.admissions.load(Ordering::Relaxed);
-            let counted = self.count_devices(&tenant, Some(allowed)).await;
-            let counted = counted.inspect_err(|_| amounts.is_outdated.store(true, Ordering::Relaxed))?;
-            amounts.correct(counted, admissions);
+            let mut counted_at = amounts.counted.lock().await;
+            *counted_at = None;
+            let counted = self.correct_devices(&tenant, amounts, allowed).await;
+            counted.inspect_err(|_| amounts.is_outdated.store(true, Ordering::Relaxed))?;
+            *counted_at = Some(Instant::now());
         }
         self.read_stored().await
+    }
+
+    async fn correct_devices(&self, tenant: &TenantId, amounts: &Amounts, allowed: u64) -> Result<()> {
+        let admissions = amounts.admissions.load(Ordering::Relaxed);
+        amounts.correct(self.count_devices(tenant, Some(allowed)).await?, admissions);
+        Ok(())
+    }
+
+    /// Counts the devices of a tenant again if other servers may have created some for more than a second. It is called
+    /// before a device is created. If the database does not respond, the last count applies.
+    pub async fn recount_devices(&self, tenant: &TenantId, fragments: &Fragments) {
+        if !self.tenant_limits.bound_amounts() || !is_device(fragments) || self.publications().is_alone() {
+            return;
+        }
+        let limits = self.tenant_limits.of(tenant);
+        let Some(allowed) = limits.value(TenantLimit::Devices) else { return };
+        let mut counted_at = limits.amounts().counted.lock().await;
+        if counted_at.is_some_and(|at| at.elapsed() < COUNT_AGE) {
+            return;
+        }
+        match self.correct_devices(tenant, limits.amounts(), allowed).await {
+            Ok(()) => *counted_at = Some(Instant::now()),
+            Err(error) => tracing::debug!(%error, "devices cannot be counted before one is created"),
+        }
     }
 
     /// Reads the last measured bytes of tenants with such a quota. One statement.

@@ -1,5 +1,5 @@
 //! Exchange of the usage of tenants between servers: every server stores its counts and reads those of the others
-//! once a second, so all agree within two seconds.
+//! once a second, so all agree within two seconds, and earlier when a limit is nearly used up.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,6 +15,10 @@ const COUNT_ELSEWHERE: &str = include_str!("../../../../sql/queries/tenant_limit
 const COUNT_SERVERS: &str = include_str!("../../../../sql/queries/tenant_limits/count_servers.sql");
 const SWEEP: &str = include_str!("../../../../sql/queries/tenant_limits/sweep_counts.sql");
 
+/// Lets servers exchange counts one after the other, so that the second one reads what the first one has stored.
+const BEGIN: &str = "SET LOCAL synchronous_commit = off; SET LOCAL lock_timeout = '500ms'; \
+                     SELECT pg_advisory_xact_lock(hashtext('platform tenant counts'))";
+
 /// One count for each kind.
 type Counts = [i64; Counted::ALL.len()];
 
@@ -27,14 +31,34 @@ pub(super) struct Noted {
 }
 
 impl Database {
+    /// Exchanges counts before one more is admitted, if other servers may have used up what was left (Z-20). All servers
+    /// together exceed a limit by at most one for each server beside the first. If the database does not respond, the
+    /// last counts apply.
+    pub async fn agree_on(&self, limits: &TenantLimits, counted: Counted) {
+        if !limits.must_exchange(counted) {
+            return;
+        }
+        let mut noted = self.tenant_limits.noted.lock().await;
+        // Another request may have exchanged them meanwhile.
+        if limits.must_exchange(counted)
+            && let Err(error) = self.exchange(&mut noted).await
+        {
+            tracing::debug!(%error, "counts cannot be exchanged before a limit is checked");
+        }
+    }
+
     /// Stores the counts of this server and reads those of the others, if other servers exist. One transaction
     /// without fsync.
     pub(super) async fn exchange_counts(&self) -> Result<()> {
+        let mut noted = self.tenant_limits.noted.lock().await;
+        self.exchange(&mut noted).await
+    }
+
+    async fn exchange(&self, noted: &mut Noted) -> Result<()> {
         let all = &self.tenant_limits;
-        let mut noted = all.noted.lock().await;
         let Some(server) = self.membership().incarnation() else { return Ok(()) };
         if self.publications().is_alone() {
-            if std::mem::take(&mut *noted).was_shared {
+            if std::mem::take(noted).was_shared {
                 all.set_servers(1);
                 all.all().into_iter().for_each(|(_, limits)| limits.set_elsewhere(Counts::default()));
             }
@@ -43,7 +67,7 @@ impl Database {
         let changed = noted.changed(all.all());
         let mut client = self.loader().await?;
         let transaction = client.transaction().await?;
-        transaction.batch_execute("SET LOCAL synchronous_commit = off").await?;
+        transaction.batch_execute(BEGIN).await?;
         if !changed.is_empty() {
             let tenants: Vec<&str> = changed.iter().map(|(tenant, _)| tenant.as_str()).collect();
             let column = |at: usize| changed.iter().map(|(_, counts)| counts[at]).collect::<Vec<i64>>();
@@ -58,6 +82,9 @@ impl Database {
         let statement = transaction.prepare_cached(COUNT_SERVERS).await?;
         let servers: i64 = transaction.query_one(&statement, &[]).await?.get(0);
         transaction.commit().await?;
+        for (tenant, counts) in &changed {
+            all.of(tenant).set_noted(*counts);
+        }
         noted.counts.extend(changed);
         noted.was_shared = true;
         let mut counted = HashMap::new();

@@ -1,6 +1,6 @@
 //! The limits of one tenant at this server, and its usage of those that apply to all servers together.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -54,6 +54,10 @@ pub struct TenantLimits {
     here: [AtomicI64; Counted::ALL.len()],
     /// The usage at the other servers, as they last stored it.
     elsewhere: [AtomicI64; Counted::ALL.len()],
+    /// The usage at this server as the others know it.
+    noted: [AtomicI64; Counted::ALL.len()],
+    /// The number of living servers.
+    servers: AtomicUsize,
     amounts: Amounts,
     /// The rates of the last second: requests, microseconds of modules, and bytes of unstored writes.
     lately: Mutex<Lately>,
@@ -76,6 +80,8 @@ impl TenantLimits {
             transient_bytes: Rate::default(),
             here: Default::default(),
             elsewhere: Default::default(),
+            noted: Default::default(),
+            servers: AtomicUsize::new(1),
             amounts: Amounts::default(),
             lately: Mutex::default(),
         }
@@ -91,6 +97,7 @@ impl TenantLimits {
             self.values[limit.index()].store(values.get(limit).unwrap_or(UNLIMITED), Ordering::Relaxed);
         }
         *self.origins.lock() = origins;
+        self.servers.store(servers, Ordering::Relaxed);
         let share = |value: u64| value as f64 / servers.max(1) as f64;
         let rate = |limit| values.get(limit).map(share);
         let burst = rate(TenantLimit::RequestBurst);
@@ -157,6 +164,25 @@ impl TenantLimits {
     /// Returns the usage of the tenant at this server.
     pub fn here(&self, counted: Counted) -> i64 {
         self.here[counted as usize].load(Ordering::Relaxed)
+    }
+
+    /// Notes that the other servers know this usage at this server.
+    pub(super) fn set_noted(&self, counts: [i64; Counted::ALL.len()]) {
+        for (place, count) in self.noted.iter().zip(counts) {
+            place.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether this server has to exchange counts with the others before it admits one more. Until then it
+    /// admits its part of half of what was left at the last exchange, and one at least. So all servers together exceed
+    /// a limit by at most one for each server beside the first.
+    pub(super) fn must_exchange(&self, counted: Counted) -> bool {
+        let servers = self.servers.load(Ordering::Relaxed) as i64;
+        let Some(allowed) = self.value(counted.limit()).filter(|_| servers > 1) else { return false };
+        let [elsewhere, noted] =
+            [&self.elsewhere, &self.noted].map(|counts| counts[counted as usize].load(Ordering::Relaxed));
+        let left = i64::try_from(allowed).unwrap_or(i64::MAX).saturating_sub(elsewhere + noted);
+        self.here(counted) - noted >= (left / (2 * servers)).max(1)
     }
 
     pub(super) fn set_elsewhere(&self, counts: [i64; Counted::ALL.len()]) {
@@ -231,4 +257,49 @@ impl TenantLimits {
 /// `QuotaExceeded`.
 pub(super) fn within(limit: TenantLimit, allowed: u64, used: u64) -> Result<()> {
     if used < allowed { Ok(()) } else { Err(Error::QuotaExceeded { name: limit.as_str(), allowed, used }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Servers that exchange counts only when they have to.
+    #[test]
+    fn servers_exceed_a_limit_by_at_most_one_for_each_server_beside_the_first() {
+        for (servers, allowed) in [(2, 3), (2, 100), (3, 50), (5, 1), (5, 1000)] {
+            let mut values = LimitValues::default();
+            values.set(TenantLimit::Sessions, Some(allowed));
+            let all: Vec<TenantLimits> = (0..servers).map(|_| TenantLimits::unlimited()).collect();
+            let origins = [LimitOrigin::Server; TenantLimit::ALL.len()];
+            all.iter().for_each(|limits| limits.apply((&values, origins), servers));
+            let stored: Vec<_> = (0..servers).map(|_| Mutex::new([0; Counted::ALL.len()])).collect();
+            let exchange = |at: usize| {
+                let here = Counted::ALL.map(|counted| all[at].here(counted));
+                *stored[at].lock() = here;
+                all[at].set_noted(here);
+                let mut elsewhere = [0; Counted::ALL.len()];
+                for other in (0..servers).filter(|other| *other != at) {
+                    elsewhere.iter_mut().zip(*stored[other].lock()).for_each(|(sum, count)| *sum += count);
+                }
+                all[at].set_elsewhere(elsewhere);
+            };
+
+            // Each server takes as many as it gets, before the next one does.
+            for _ in 0..2 * allowed {
+                for (at, limits) in all.iter().enumerate() {
+                    if limits.must_exchange(Counted::Sessions) {
+                        exchange(at);
+                    }
+                    let here = limits.here(Counted::Sessions) as usize;
+                    if limits.check_one_more(Counted::Sessions, || here).is_ok() {
+                        limits.add(Counted::Sessions);
+                    }
+                }
+            }
+
+            let total: i64 = all.iter().map(|limits| limits.here(Counted::Sessions)).sum();
+            let most = allowed as i64 + servers as i64 - 1;
+            assert!((allowed as i64..=most).contains(&total), "{total} of {allowed} at {servers} servers");
+        }
+    }
 }

@@ -74,6 +74,67 @@ async fn polls_that_both_servers_hold_count_together() {
     assert!(error.contains("quota 'heldPolls' of the tenant is used up: 1 of 1"), "{error}");
 }
 
+/// Repeats a request at both servers in turn, and returns how often it was successful.
+async fn accepted_in_turn<T>(
+    callers: &[Caller; 2],
+    times: usize,
+    one: impl AsyncFn(&Caller) -> Option<T>,
+) -> Vec<T> {
+    let mut accepted = Vec::new();
+    for n in 0..times {
+        accepted.extend(one(&callers[n % 2]).await);
+    }
+    accepted
+}
+
+#[tokio::test]
+async fn sessions_and_sockets_that_both_servers_open_at_once_exceed_the_limit_by_one_at_most() {
+    let [one, other] = two().await;
+    let callers = [create_tenant(&one, "t7").await, other.caller("t7/boss", ADMIN_PASSWORD)];
+    callers[1].get(OWN).await.expect(200);
+    set(&one, "t7", json!({"sessions": 6, "webSockets": 6})).await;
+    for caller in &callers {
+        eventually("the limits", async || (limit(caller, "webSockets").await["value"] == 6).then_some(()))
+            .await;
+    }
+    let handshake = json!([{"channel": "/meta/handshake", "version": "1.0"}]);
+
+    let sessions = accepted_in_turn(&callers, 40, async |caller| {
+        (caller.bayeux(REALTIME, &handshake).await.status == 200).then_some(())
+    })
+    .await;
+    let sockets =
+        accepted_in_turn(&callers, 40, async |caller| Socket::try_open(caller, REALTIME).await.ok()).await;
+
+    assert!((6..=7).contains(&sessions.len()), "{} sessions", sessions.len());
+    assert!((6..=7).contains(&sockets.len()), "{} sockets", sockets.len());
+}
+
+#[tokio::test]
+async fn devices_that_both_servers_create_exceed_the_quota_by_what_was_left_at_most() {
+    let [one, other] = two().await;
+    let callers = [create_tenant(&one, "t7").await, other.caller("t7/boss", ADMIN_PASSWORD)];
+    set(&one, "t7", json!({"devices": 12})).await;
+    for caller in &callers {
+        eventually("the quota", async || (limit(caller, "devices").await["value"] == 12).then_some(())).await;
+    }
+    let device = json!({"name": "pump", "plat_IsDevice": {}});
+    let create = async |caller: &Caller| caller.post(OBJECTS, &device).await.status == 201;
+    // The second server has counted one device, and then the first one creates most of the others.
+    assert!(create(&callers[1]).await);
+    // A server counts again in the second after it has created a device.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    for _ in 0..9 {
+        assert!(create(&callers[0]).await);
+    }
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+
+    let created = futures_util::future::join_all((0..30).map(async |n| create(&callers[n % 2]).await)).await;
+
+    let created = created.into_iter().filter(|created| *created).count();
+    assert!((2..=4).contains(&created), "{created} where 2 were left");
+}
+
 #[tokio::test]
 async fn each_server_has_its_share_of_the_rate() {
     let [one, other] = two().await;
