@@ -15,6 +15,8 @@ use crate::harness::within;
 
 const INVENTORY: &str = "/inventory/managedObjects";
 const FILES: &str = "/inventory/binaries";
+/// The header of a caller that does not exist.
+pub(super) const GUESS: &str = "Authorization: Basic eDp5";
 /// The bytes of a body that fill all buffers of a connection.
 const LARGE: usize = 8 << 20;
 /// The time within which a client that does not end its request is disconnected. It depends on no machine, because the
@@ -22,7 +24,7 @@ const LARGE: usize = 8 << 20;
 const BOUND: Duration = Duration::from_secs(60);
 
 /// Returns requests that are refused by their head, with their statuses.
-async fn refused(side: &Side) -> Vec<(Sample, u16)> {
+pub(super) async fn refused(side: &Side) -> Vec<(Sample, u16)> {
     let admin = side.admin();
     let device = admin.create_device("pump").await;
     let event = admin.create_event(&device, "log").await;
@@ -35,7 +37,7 @@ async fn refused(side: &Side) -> Vec<(Sample, u16)> {
     assert_eq!(admin.request("POST", &to_event).body("a file").send().await.status, 201);
     vec![
         (to(FILES).without("Authorization"), 401),
-        (to("/alarm/alarms").instead("Authorization: Basic eDp5"), 401),
+        (to("/alarm/alarms").instead(GUESS), 401),
         (to(&to_event).instead(&reader), 403),
         (to("/nowhere"), 404),
         (to("/service/nothing/upload"), 404),
@@ -53,7 +55,7 @@ fn announcing(request: &Sample, length: usize) -> String {
 }
 
 /// Sends bytes and fails if the server has closed the connection.
-async fn send_all(
+pub(super) async fn send_all(
     conversation: Conversation,
     pieces: impl Iterator<Item = &[u8]>,
     pause: Duration,
@@ -68,7 +70,7 @@ async fn send_all(
     answer.expect("a response before the end")
 }
 
-async fn pair() -> Pair {
+pub(super) async fn pair() -> Pair {
     let change = |settings: &mut Settings| {
         settings.limits.body_pause = Duration::from_secs(1);
         settings.limits.body_bytes = 65_536;

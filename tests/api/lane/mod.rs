@@ -10,6 +10,7 @@ mod early_refusals;
 mod endings;
 mod flawed_heads;
 mod framing;
+mod fuzzed_refusals;
 mod half_closed;
 mod hostile;
 mod old_clients;
