@@ -4,11 +4,10 @@
 //! The suite is a program for Python. Where Python or its module `venv` is missing, this test prints that and passes,
 //! unless `PLATFORM_CLIENT_SUITE=required` is set, as in CI.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{Program, other_programs_are_required, scratch_with_data};
+use crate::harness::{Program, other_programs_are_required, python, scratch_with_data};
 
 /// The file with exceptions from the default checks.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");
@@ -88,29 +87,8 @@ impl Run {
     }
 }
 
-/// Installs the packages in requirements.txt, unless they are installed already. Returns the program.
+/// Installs schemathesis, unless it is installed already. Returns the program.
 fn install() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemathesis");
-    let (program, installed) = (directory.join("bin/schemathesis"), directory.join("requirements.txt"));
-    if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) {
-        return Ok(program);
-    }
-    output_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
-    let wanted = directory.join("wanted.txt");
-    fs::write(&wanted, REQUIREMENTS).map_err(|error| error.to_string())?;
-    let mut pip = Command::new(directory.join("bin/pip"));
-    output_of(pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&wanted))?;
-    fs::rename(wanted, installed).map_err(|error| error.to_string())?;
-    Ok(program)
-}
-
-fn output_of(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_owned();
-    match command.output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => {
-            Err(format!("{name:?} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
-        }
-        Err(error) => Err(format!("{name:?} is not installed ({error})")),
-    }
+    Ok(python::install_packages(&directory, REQUIREMENTS)?.join("schemathesis"))
 }

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{ADMIN_PASSWORD, TestServer, node, other_programs_are_required};
+use crate::harness::{ADMIN_PASSWORD, TestServer, node, other_programs_are_required, python};
+
+const PYTHON_PACKAGES: &str = include_str!("../clients/requirements.txt");
 
 #[test]
 fn unmodified_clients_receive_everything_once() {
@@ -16,12 +18,18 @@ fn unmodified_clients_receive_everything_once() {
         eprintln!("SKIPPED the suite of third-party clients: {missing}");
         return;
     }
+    let mut command = Command::new("node");
+    command.arg(suite.join("run.mjs")).args(["--server", env!("CARGO_BIN_EXE_platform")]);
+    let environment = Path::new(env!("CARGO_TARGET_TMPDIR")).join("aiocometd");
+    match python::install_packages(&environment, PYTHON_PACKAGES) {
+        Ok(programs) => drop(command.arg("--python").arg(programs.join("python"))),
+        Err(missing) => {
+            assert!(!other_programs_are_required(), "aiocometd cannot run: {missing}");
+            eprintln!("SKIPPED aiocometd in the suite of third-party clients: {missing}");
+        }
+    }
     // The suite writes to the terminal directly, because its output should be visible while it runs for minutes.
-    let status = Command::new("node")
-        .arg(suite.join("run.mjs"))
-        .args(["--server", env!("CARGO_BIN_EXE_platform")])
-        .status()
-        .expect("node was found a moment ago");
+    let status = command.status().expect("node was found a moment ago");
     assert!(status.success(), "the client suite failed ({status}); its table stands above");
 }
 

@@ -1,9 +1,10 @@
 // The suite runs unmodified Bayeux clients against a server that it starts. See README.md.
 //
-//   node run.mjs --server <program> [--only <regex>] [--repeat <times>]
+//   node run.mjs --server <program> [--python <program>] [--only <regex>] [--repeat <times>]
 
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { isPlayable, usePython } from "./clients/aiocometd.mjs";
 import { Platform } from "./platform.mjs";
 import { ALL_WAYS, createUsers, Run } from "./stage.mjs";
 import { isInstalled, Proxy } from "./proxies.mjs";
@@ -22,7 +23,7 @@ const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...tw
 /** The settings of the servers that stages request; the other stages share a server with the defaults. */
 const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };
 
-const USAGE = "usage: node run.mjs --server <program> [--only <regex>] [--repeat <times>]";
+const USAGE = "usage: node run.mjs --server <program> [--python <program>] [--only <regex>] [--repeat <times>]";
 
 async function playStage(stage, runs, platform, number) {
   let proxy;
@@ -45,7 +46,7 @@ async function playStage(stage, runs, platform, number) {
 async function playAll(program, only) {
   const stages = STAGES.filter(({ behind }) => !behind || isInstalled(behind));
   const jobs = stages.map((stage) => {
-    const runs = (stage.ways ?? ALL_WAYS).map((way) => new Run(stage, way));
+    const runs = (stage.ways ?? ALL_WAYS).filter(isPlayable).map((way) => new Run(stage, way));
     return { stage, runs: runs.filter((run) => only.test(run.name)) };
   }).filter(({ runs }) => runs.length > 0);
   console.log(`${jobs.flatMap(({ runs }) => runs).length} runs in ${jobs.length} stages`);
@@ -64,9 +65,10 @@ async function playAll(program, only) {
 }
 
 async function main() {
-  const options = { server: { type: "string" }, only: { type: "string" }, repeat: { type: "string", default: "1" } };
+  const options = { server: { type: "string" }, python: { type: "string" }, only: { type: "string" }, repeat: { type: "string", default: "1" } };
   const { values } = parseArgs({ options });
   if (!values.server) throw new Error(USAGE);
+  usePython(values.python);
   const all = [];
   for (let round = 0; round < Number(values.repeat); round += 1) {
     const runs = await playAll(path.resolve(values.server), new RegExp(values.only ?? ""));

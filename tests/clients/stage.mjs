@@ -1,6 +1,7 @@
 // A stage is one scenario in one variant, such as "connections are cut by FIN". It has its own users and devices and
 // runs all clients at once: each combination of library, transport, credentials and mode is a run.
 
+import { openAiocometd } from "./clients/aiocometd.mjs";
 import { openCometd } from "./clients/cometd.mjs";
 import { openFaye } from "./clients/faye.mjs";
 import { Watch } from "./clients/watch.mjs";
@@ -22,6 +23,7 @@ const EARLIER = [3, 4, 5, 7, 8];
 const LIBRARIES = {
   cometd: openCometd(9),
   faye: openFaye,
+  aiocometd: openAiocometd,
   ...Object.fromEntries(EARLIER.map((version) => [`cometd-${version}`, openCometd(version)])),
 };
 
@@ -43,6 +45,14 @@ export const EARLIER_WAYS = EARLIER.flatMap((version) =>
     ["plain", "ack"].map((mode) => ({ library: `cometd-${version}`, transport, credentials: "header", mode })),
   ),
 );
+
+/** The transports of aiocometd, which has no extension for acknowledgements. They play the stages that name them. */
+export const PYTHON_WAYS = ["long-polling", "websocket"].map((transport) => ({
+  library: "aiocometd",
+  transport,
+  credentials: "header",
+  mode: "plain",
+}));
 
 /** Returns the name of a combination in the table and the lines. */
 export const wayName = (way) => [way.library, way.transport, way.credentials, way.mode].join(" ");

@@ -2,7 +2,7 @@
 
 import { Publisher } from "../ledger.mjs";
 import { CUTS } from "../relay.mjs";
-import { brief, together } from "../stage.mjs";
+import { ALL_WAYS, brief, PYTHON_WAYS, together } from "../stage.mjs";
 import { between, sleep, until } from "../wait.mjs";
 
 const DURATION = 60_000;
@@ -84,6 +84,6 @@ function judge(run, kind) {
 const wasInFlight = ({ at, answered }, cut) => answered > cut.at - UNDER_WAY && at < cut.backAt;
 
 export const stages = [
-  { name: "sound", play },
+  { name: "sound", ways: [...ALL_WAYS, ...PYTHON_WAYS], play },
   ...CUTS.map((kind) => ({ name: kind, kind, server: kind === "blackhole" ? "short hold" : undefined, play })),
 ];

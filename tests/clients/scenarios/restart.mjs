@@ -2,7 +2,7 @@
 // arrive as soon as before.
 
 import { Publisher } from "../ledger.mjs";
-import { ALL_WAYS, EARLIER_WAYS, SOON, together } from "../stage.mjs";
+import { ALL_WAYS, EARLIER_WAYS, PYTHON_WAYS, SOON, together } from "../stage.mjs";
 
 const COUNT = 10;
 /**
@@ -39,4 +39,4 @@ async function play(platform, runs) {
   }
 }
 
-export const stages = [{ name: "restart", server: "restarted", ways: [...ALL_WAYS, ...EARLIER_WAYS], play }];
+export const stages = [{ name: "restart", server: "restarted", ways: [...ALL_WAYS, ...EARLIER_WAYS, ...PYTHON_WAYS], play }];

@@ -15,6 +15,7 @@ pub mod issuer;
 pub mod modules;
 pub mod node;
 pub mod operations;
+pub mod python;
 pub mod service;
 pub mod tenants;
 
