@@ -67,8 +67,8 @@ pub async fn get(
 /// `PUT /retention/retentions/<id>`: changes members of a rule. The changed rule applies from the next run that is due.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an
-/// unknown rule, 422 for an invalid body.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown
+/// rule, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -88,8 +88,8 @@ pub async fn update(
 /// `DELETE /retention/retentions/<id>`: deletes a rule.
 ///
 /// # Errors
-/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an
-/// unknown rule.
+/// 403 without ROLE_RETENTION_RULE_ADMIN, and for audit records without ROLE_AUDIT_ADMIN (Z-08a), 404 for an unknown
+/// rule.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,

@@ -33,13 +33,14 @@ pub(crate) async fn count_patiently(caller: &Caller, limits: &Limits) {
 pub(super) struct CountedSocket(Arc<TenantLimits>);
 
 impl CountedSocket {
-    /// Counts a socket, after servers have agreed on their counts if the limit is nearly used up.
+    /// Counts a socket whose caller is known, after servers have agreed on their counts if the limit is nearly used up.
     ///
     /// # Errors
     /// `QuotaExceeded` when the tenant has reached its limit.
-    pub(super) async fn agreed(caller: &Caller, database: &Database) -> Result<Self, Error> {
+    pub(super) async fn agreed(caller: Option<&Caller>, database: &Database) -> Result<Option<Self>, Error> {
+        let Some(caller) = caller else { return Ok(None) };
         database.agree_on(&caller.limits, Counted::WebSockets).await;
-        Self::of(caller)
+        Self::of(caller).map(Some)
     }
 
     /// Counts a socket.

@@ -216,10 +216,8 @@ impl Device {
             match written.await {
                 Ok(Written::Alarm(alarm)) => return Ok(Arc::new(*alarm)),
                 Ok(_) => {
-                    let tenant = &self.context.tenant;
-                    current = Arc::new(
-                        platform_store::alarms::get_alarm(&self.context.database, tenant, id).await?,
-                    );
+                    let (database, tenant) = (&self.context.database, &self.context.tenant);
+                    current = Arc::new(platform_store::alarms::get_alarm(database, tenant, id).await?);
                 }
                 Err(error) if error.is_unique_violation() => return Err(second_open(id, &current.type_)),
                 Err(error) => return Err(error),

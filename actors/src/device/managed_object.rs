@@ -125,6 +125,7 @@ impl Device {
         }
     }
 
+    /// Checks a change against the quotas of the tenant (Z-20).
     async fn ensure_quotas(&self, patch: &ManagedObjectPatch) -> Result<()> {
         self.ensure_device_quota(patch).await?;
         self.ensure_growth(patch).await

@@ -234,9 +234,8 @@ impl Platform {
     fn start_tenant(&self, id: &TenantId) -> Tenant {
         let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
         let (devices, sessions) = (Arc::<Devices>::default(), Arc::<Sessions>::default());
-        let (tenant, database, subscription_counts) =
-            (id.clone(), self.database.clone(), SubscriptionCounts::default());
-        let hub = NotificationHub::new(tenant, database, subscription_counts.clone(), arbiter.clone());
+        let counts = SubscriptionCounts::default();
+        let hub = NotificationHub::new(id.clone(), self.database.clone(), counts.clone(), arbiter.clone());
         let feeds = Feeds::default();
         let context = |thread: &ActorThread| writes::WriteContext {
             tenant: id.clone(),
@@ -244,7 +243,7 @@ impl Platform {
             writer: thread.writer.clone(),
             heartbeats: thread.heartbeats.clone(),
             hub: hub.clone(),
-            subscription_counts: subscription_counts.clone(),
+            subscription_counts: counts.clone(),
             feeds: feeds.clone(),
             ids: self.ids.clone(),
             limits: self.limits.clone(),

@@ -15,8 +15,8 @@ use super::{ConnectResponse, SessionActor};
 #[rtype(result = "()")]
 pub(crate) struct EndSession;
 
-/// Ends the session because its user may not have it any more. A session that has just left ends at its new place, which
-/// may have applied the change before the session arrived. Sent when a user or a tenant changed (U-16, B-18b).
+/// Ends the session because its user may not have it any more. A session that has just left ends at its new place,
+/// which may have applied the change before the session arrived. Sent when a user or a tenant changed (U-16, B-18b).
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct RevokeSession;

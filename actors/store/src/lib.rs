@@ -52,8 +52,7 @@ use std::time::Duration;
 
 use access::{LineageLookup, SourceLookup};
 use connect::{CONNECTION_WAIT, Connector, pool};
-pub use connect::{ConnectionTurn, Turns};
-pub use connect::{check_database_url, holds_password, libpq_environment};
+pub use connect::{ConnectionTurn, Turns, check_database_url, holds_password, libpq_environment};
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
@@ -139,11 +138,12 @@ impl Database {
         let publications =
             Arc::new(publications::Publications::new(bus.origin(), limits.tenant_linger, signatures.clone()));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
-        let objects = lookup_pool(&connector)?;
+        let lookup_pool = || pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE);
+        let objects = lookup_pool()?;
         Ok(Self {
             reads: Shared::new(&connector.with_options(READER_PLANS), connections.reads)?,
             devices: Shared::new(&connector, connections.devices)?,
-            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool(&connector)?))),
+            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool()?))),
             lineages: Arc::new(SharedLookups::new(LineageLookup(objects.clone()))),
             sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
             connector,
@@ -397,9 +397,4 @@ impl std::ops::DerefMut for Connection {
     fn deref_mut(&mut self) -> &mut Object {
         &mut self.connection
     }
-}
-
-/// Creates the pool of one kind of shared look-ups.
-fn lookup_pool(connector: &Connector) -> Result<Pool> {
-    pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE)
 }

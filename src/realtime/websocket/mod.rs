@@ -66,10 +66,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });
     }
     let realtime = request.state::<Realtime>().clone();
-    let counted = match &caller {
-        Some(caller) => Some(CountedSocket::agreed(caller, realtime.platform.database()).await?),
-        None => None,
-    };
+    let counted = CountedSocket::agreed(caller.as_ref(), realtime.platform.database()).await?;
     if let Some(line) = request.conn_data::<ConnectionHandle>() {
         line.bound_send_buffer();
     }

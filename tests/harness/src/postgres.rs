@@ -228,7 +228,7 @@ impl TestDatabase {
         self.idle.0.lock().clear();
     }
 
-    /// Returns the rows of a query. A lock or setting of its session stays after it: see
+    /// Returns the rows of a query. A lock or a setting that it leaves in its session stays after it: see
     /// [`run_script`](Self::run_script).
     pub async fn query(&self, statement: &str, parameters: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
         self.idle.with(&self.url, async |client| client.query(statement, parameters).await.unwrap()).await

@@ -178,8 +178,8 @@ fn database_of(data_dir: &Path) -> Option<Pid> {
     Pid::from_raw(pid_file.lines().next()?.parse().ok()?)
 }
 
-/// Copies a program to where it will be run. Another process writes it: a test that forks at the same time would inherit
-/// a file that this process has open for writing, and the system runs no file that is open for writing (ETXTBSY).
+/// Copies a program to where it will be run. Another process writes it: a test that forks at the same time would
+/// inherit a file that this process has open for writing, and the system does not run such a file (ETXTBSY).
 pub fn place_program(from: &Path, to: &Path) {
     let mut install = Command::new("install");
     install.args(["-m", "755"]).arg(from).arg(to);

@@ -226,7 +226,7 @@ fn matching(table: &Table, tenant: &TenantId, retention: &Retention) -> Filtered
         (None, _) => {}
     }
     if table.name == "audit_records" {
-        // A user who may write rules must not be able to erase the records of that (Z-08a).
+        // A user who may write rules must not be able to erase who wrote them (Z-08a).
         let own = format!("(d.type <> '{AUDIT_TYPE}' OR d.id < first_id(now() - make_interval(days => $)))");
         filtered.and(&own, LEAST_DAYS_OF_OWN_RECORDS.cast_signed());
     }

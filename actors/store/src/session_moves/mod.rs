@@ -242,8 +242,7 @@ async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>
 async fn sweep(database: &Database) -> Result<()> {
     let client = database.loader().await?;
     client.execute(SWEEP, &[]).await?;
-    client.execute(SWEEP_OF_USERS, &[]).await?;
-    Ok(())
+    Ok(client.execute(SWEEP_OF_USERS, &[]).await.map(drop)?)
 }
 
 /// The messages and records of one transaction.
@@ -277,9 +276,8 @@ impl Batch {
                         Some(question) => {
                             batch.clients.push(client);
                             batch.births.push(birth);
-                            batch
-                                .questions
-                                .push(moves.signatures.sign_for_any_server(&question).into_owned());
+                            let signed = moves.signatures.sign_for_any_server(&question).into_owned();
+                            batch.questions.push(signed);
                             batch.are_repeated.push(is_repeated);
                             batch.asked.push(asked);
                         }

@@ -3,7 +3,8 @@
 //! Devices are counted in the database, at most once a second and only for tenants with such a quota that create
 //! devices; in between they are counted in memory. With several servers, the count is at most a second old whenever a
 //! device is created. So servers that create devices in the same second exceed the quota by at most what was left, once
-//! for each server beside the first. Bytes are the last measured ones, so a tenant may exceed its quota until the next measurement.
+//! for each server beside the first. Bytes are the last measured ones, so a tenant may exceed its quota until the next
+//! measurement.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -142,7 +143,7 @@ impl Database {
             | Change::QueueOperation(tenant, _)
             | Change::InsertBinary(tenant, ..)
             | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
-            // The caller of an update checks its growth. Repetitions add no data.
+            // The sender of an update checks its growth. Repetitions add no data.
             Change::CountRepetition(..)
             | Change::UpdateAlarm(..)
             | Change::UpdateManagedObject(..)
@@ -160,8 +161,7 @@ impl Database {
     }
 
     /// Checks whether the quota of a tenant permits an update, given the bytes of the free-form content before and
-    /// after it. An update that grows by at most 64 kB is permitted, so that devices can go on when the quota is used
-    /// up.
+    /// after it. An update that grows by at most 64 kB is permitted, so that devices go on when the quota is used up.
     ///
     /// # Errors
     /// `QuotaExceeded`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
+use tokio_postgres::Row;
 
 use super::of_tenant::{Counted, TenantLimits};
 use crate::Database;
@@ -31,9 +32,9 @@ pub(super) struct Noted {
 }
 
 impl Database {
-    /// Exchanges counts before one more is admitted, if other servers may have used up what was left (Z-20). All servers
-    /// together exceed a limit by at most one for each server beside the first. If the database does not respond, the
-    /// last counts apply.
+    /// Exchanges counts before one more is admitted, if other servers may have used up what was left (Z-20). All
+    /// servers together exceed a limit by at most one for each server beside the first. If the database does not
+    /// respond, the last counts apply.
     pub async fn agree_on(&self, limits: &TenantLimits, counted: Counted) {
         if !limits.must_exchange(counted) {
             return;
@@ -60,7 +61,10 @@ impl Database {
         if self.publications().is_alone() {
             if std::mem::take(noted).was_shared {
                 all.set_servers(1);
-                all.all().into_iter().for_each(|(_, limits)| limits.set_elsewhere(Counts::default()));
+                for (_, limits) in all.all() {
+                    limits.set_elsewhere(Counts::default());
+                    limits.set_noted(Counts::default());
+                }
             }
             return Ok(());
         }
@@ -82,25 +86,27 @@ impl Database {
         let statement = transaction.prepare_cached(COUNT_SERVERS).await?;
         let servers: i64 = transaction.query_one(&statement, &[]).await?.get(0);
         transaction.commit().await?;
-        for (tenant, counts) in &changed {
-            all.of(tenant).set_noted(*counts);
-        }
+        changed.iter().for_each(|(tenant, counts)| all.of(tenant).set_noted(*counts));
         noted.counts.extend(changed);
         noted.was_shared = true;
-        let mut counted = HashMap::new();
-        for row in &elsewhere {
+        self.count_elsewhere(&elsewhere)?;
+        all.set_servers(usize::try_from(servers).unwrap_or(1));
+        Ok(())
+    }
+
+    /// Applies the counts of the other servers.
+    fn count_elsewhere(&self, rows: &[Row]) -> Result<()> {
+        let (all, mut counted) = (&self.tenant_limits, HashMap::new());
+        for row in rows {
             let counts: Counts = [row.try_get(1)?, row.try_get(2)?, row.try_get(3)?];
             counted.insert(TenantId::parse(row.try_get(0)?)?, counts);
         }
-        for (tenant, counts) in &counted {
-            all.of(tenant).set_elsewhere(*counts);
-        }
+        counted.iter().for_each(|(tenant, counts)| all.of(tenant).set_elsewhere(*counts));
         for (tenant, limits) in all.all() {
             if !counted.contains_key(&tenant) {
                 limits.set_elsewhere(Counts::default());
             }
         }
-        all.set_servers(usize::try_from(servers).unwrap_or(1));
         Ok(())
     }
 }

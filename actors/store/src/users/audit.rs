@@ -63,7 +63,7 @@ pub(crate) async fn record(
     insert_record(client, administration, type_, activity, source.to_owned(), changes).await
 }
 
-/// Inserts an audit record of a change that leaves rights as they are, if anything changed.
+/// Inserts an audit record of a change that is not a change of rights, if anything changed.
 pub(crate) async fn audit(
     client: &impl GenericClient,
     administration: &Administration,
