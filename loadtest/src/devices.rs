@@ -51,9 +51,9 @@ pub(crate) fn note_created(target: &Target, ids: &[String]) {
     not_removed().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
 }
 
-/// Removes the devices of a run that was interrupted, unless `--keep` is set; returns the error that ends the
-/// program.
-pub(crate) async fn remove_interrupted(keep: bool) -> Error {
+/// Removes the devices of a run that was interrupted, unless `--keep` is set; returns how many were removed and how many
+/// could not be removed.
+pub(crate) async fn remove_interrupted(keep: bool) -> (usize, usize) {
     let mut left = 0;
     let mut removed = 0;
     while !keep && let Some((target, ids)) = { not_removed().take() } {
@@ -62,7 +62,7 @@ pub(crate) async fn remove_interrupted(keep: bool) -> Error {
         left += failed;
         removed += ids.len() - failed;
     }
-    Error::Refused(format!("interrupted; {removed} devices removed, {left} could not be removed"))
+    (removed, left)
 }
 
 #[derive(Debug, Deserialize)]

@@ -55,6 +55,16 @@ pub(crate) enum Error {
     /// A response timed out.
     #[error("no response to {0} in time")]
     Timeout(&'static str),
+    /// A scenario file has a mistake.
+    #[error("{file}:{line}: {reason}")]
+    Mistake {
+        /// The name of the file.
+        file: String,
+        /// The number of the line, from 1.
+        line: usize,
+        /// What is wrong and what is allowed.
+        reason: String,
+    },
     /// The settings are invalid or rejected.
     #[error("{0}")]
     Refused(String),
@@ -64,6 +74,14 @@ impl Error {
     /// Adds the step in which the error occurred.
     pub(crate) fn during(self, step: &'static str) -> Self {
         Self::During { step, cause: Box::new(self) }
+    }
+
+    /// Returns the line of a scenario file that has the mistake.
+    pub(crate) fn line(&self) -> Option<usize> {
+        match self {
+            Self::Mistake { line, .. } => Some(*line),
+            _ => None,
+        }
     }
 
     /// Returns the error for a response with an unexpected status; keeps the start of the body.

@@ -21,6 +21,9 @@ const PART: &str = "file";
 const UPLOAD_LIMIT: Duration = Duration::from_secs(1800);
 /// The number of characters of a password, as many as generated ones have (N-08).
 const PASSWORD_LENGTH: usize = 20;
+/// The most times that an interrupted registration is looked for, and the time between two of them.
+const REMOVALS: usize = 20;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(200);
 /// The number of failures that are described in words.
 const EXAMPLES: usize = 3;
 
@@ -36,7 +39,7 @@ pub(crate) struct Rows<'a> {
 }
 
 /// The devices of one run, each with its own identity and password.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Fleet {
     /// A type that is unique to the run.
     type_: String,
@@ -104,9 +107,18 @@ impl Fleet {
     /// A row failed.
     pub(crate) async fn register(target: &Target, rows: Rows<'_>) -> Result<Self, Error> {
         let fleet = Self::new(target, rows.devices).await?;
-        let Upload { result, .. } = fleet.upload(target, rows).await?;
+        fleet.register_all(target, rows).await?;
+        Ok(fleet)
+    }
+
+    /// Registers all devices of the fleet.
+    ///
+    /// # Errors
+    /// A row failed.
+    pub(crate) async fn register_all(&self, target: &Target, rows: Rows<'_>) -> Result<(), Error> {
+        let Upload { result, .. } = self.upload(target, rows).await?;
         if result.number_of_created == rows.devices {
-            Ok(fleet)
+            Ok(())
         } else {
             Err(Error::Refused(format!(
                 "registering devices: {} of {} made: {}",
@@ -191,6 +203,18 @@ impl Fleet {
     /// # Errors
     /// The inventory lacks one of them.
     pub(crate) async fn ids(&self, target: &Target) -> Result<Vec<String>, Error> {
+        let mut ids = self.listed(target).await?;
+        let missing = |serial: String| Error::Refused(format!("no device {serial} in the inventory"));
+        let serials = (0..self.passwords.len()).map(|device| self.serial(device));
+        let ids: Vec<String> = serials
+            .map(|serial| ids.remove(&serial).ok_or_else(|| missing(serial)))
+            .collect::<Result<_, _>>()?;
+        devices::note_created(target, &ids);
+        Ok(ids)
+    }
+
+    /// Returns the managed objects of the devices that exist, by name.
+    async fn listed(&self, target: &Target) -> Result<HashMap<String, String>, Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Page {
@@ -210,21 +234,39 @@ impl Fleet {
             Ok(())
         })
         .await?;
-        let missing = |serial: String| Error::Refused(format!("no device {serial} in the inventory"));
-        let serials = (0..self.passwords.len()).map(|device| self.serial(device));
-        let ids: Vec<String> = serials
-            .map(|serial| ids.remove(&serial).ok_or_else(|| missing(serial)))
-            .collect::<Result<_, _>>()?;
-        devices::note_created(target, &ids);
         Ok(ids)
+    }
+
+    /// Removes what exists of the fleet, also if its registration was interrupted: devices, and users of devices. Returns
+    /// how many were removed and how many are left.
+    pub(crate) async fn remove_found(&self, target: &Arc<Target>) -> (usize, usize) {
+        let (mut removed, mut known) = (0, usize::MAX);
+        // The server ends an interrupted registration at its next row, so one more device may follow.
+        for _ in 0..REMOVALS {
+            let Ok(found) = self.listed(target).await else { return (removed, self.len()) };
+            if found.is_empty() && known == 0 {
+                break;
+            }
+            known = found.len();
+            let ids: Vec<String> = found.into_values().collect();
+            removed += ids.len() - devices::remove(target, &ids).await;
+            tokio::time::sleep(REMOVAL_PAUSE).await;
+        }
+        let left = self.listed(target).await.map_or(self.len(), |found| found.len());
+        let users = self.len()
+            - devices::send_all(target, "removing their users", self.user_removals(target), 204).await;
+        (removed + users, left)
+    }
+
+    fn user_removals(&self, target: &Target) -> Vec<Vec<u8>> {
+        let user = |device| format!("/user/{}/users/{}", self.tenant, self.user(device));
+        (0..self.passwords.len()).map(|device| target.delete(&user(device))).collect()
     }
 
     /// Removes the devices with these ids, and their users; returns how many of both are left.
     pub(crate) async fn remove(&self, target: &Arc<Target>, ids: &[String]) -> usize {
         let left = devices::remove(target, ids).await;
-        let user = |device| format!("/user/{}/users/{}", self.tenant, self.user(device));
-        let requests = (0..self.passwords.len()).map(|device| target.delete(&user(device))).collect();
-        left + devices::send_all(target, "removing their users", requests, 204).await
+        left + devices::send_all(target, "removing their users", self.user_removals(target), 204).await
     }
 }
 

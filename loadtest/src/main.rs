@@ -23,9 +23,11 @@ mod download;
 mod error;
 mod fleet_registration;
 mod gaps;
+mod interruption;
 mod inventory;
 mod latency;
 mod ledger;
+mod leftovers;
 mod long_polling;
 mod mark;
 mod nchan;
@@ -60,6 +62,7 @@ use clap::Parser as _;
 
 use crate::cli::{Arguments, Program, ProgramCommand};
 use crate::error::Error;
+use crate::interruption::interrupted;
 use crate::report::Report;
 use crate::scenario_file::ScenarioFile;
 
@@ -101,6 +104,7 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
             report::print(&scenario_file::explanation(&file));
             Ok(true)
         }
+        ProgramCommand::Clean(settings) => on_runtime(common.threads, leftovers::clean(&settings, &common))?,
         ProgramCommand::Compare(settings) => scenario_file::compare(&settings),
         ProgramCommand::Explain(settings) => {
             report::print(&scenario_file::explain(&settings.words)?);
@@ -120,17 +124,18 @@ fn measure(arguments: &Arguments) -> Result<bool, Error> {
     Ok(report.clean)
 }
 
-/// Runs a scenario. Ctrl-C ends it, and the devices that it created are removed.
+/// Runs a scenario. A signal ends it, and the devices that it created are removed.
 async fn until_interrupted(arguments: &Arguments) -> Result<Report, Error> {
     if arguments.scenario.uses_running_target() && arguments.common.floor.is_none() {
         arguments.common.target_and_server()?.0.check().await?;
     }
     tokio::select! {
         report = scenario::run(arguments) => return report,
-        signal = tokio::signal::ctrl_c() => signal?,
+        signal = interrupted() => signal?,
         reason = lost(arguments) => return Err(Error::Refused(reason)),
     }
-    Err(devices::remove_interrupted(arguments.common.keep).await)
+    let (removed, left) = devices::remove_interrupted(arguments.common.keep).await;
+    Err(Error::Refused(format!("interrupted; {removed} devices removed, {left} could not be removed")))
 }
 
 /// Waits until the target is gone, if the scenario does not start it itself.

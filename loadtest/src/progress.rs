@@ -14,6 +14,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// When the phase began or the last line was printed.
     last_line: Mutex<Instant>,
+    /// The unit of its numbers with a blank before it; empty for things that are counted.
+    unit: &'static str,
 }
 
 impl Progress {
@@ -22,7 +24,7 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg:24} {bar:40} {pos}/{len} {elapsed}");
         let bar = ProgressBar::new(length as u64).with_message(phase);
         let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, last_line: Mutex::new(Instant::now()) }
+        Self { bar, last_line: Mutex::new(Instant::now()), unit: "" }
     }
 
     /// Advances the bar by one.
@@ -43,10 +45,11 @@ impl Progress {
         }
         *last_line = now;
         Some(format!(
-            "{}: {} of {}",
+            "{}: {} of {}{}",
             self.bar.message(),
             self.bar.position(),
-            self.bar.length().unwrap_or_default()
+            self.bar.length().unwrap_or_default(),
+            self.unit
         ))
     }
 
@@ -58,7 +61,7 @@ impl Progress {
     /// Waits for the end of a phase of known duration, showing its seconds.
     pub(crate) async fn pass(phase: &'static str, until: Instant) {
         let left = until.saturating_duration_since(Instant::now());
-        let progress = Self::count(phase, left.as_secs() as usize);
+        let progress = Self { unit: " s", ..Self::count(phase, left.as_secs() as usize) };
         let until = tokio::time::Instant::from_std(until);
         while tokio::time::Instant::now() < until {
             let next = tokio::time::Instant::now() + Duration::from_secs(1);

@@ -81,6 +81,9 @@ impl Target {
             _ => return Err(refused("only http:// and https:// targets")),
         };
         let authority = authority.trim_end_matches('/');
+        if authority.contains(['/', '?', '#', '@']) {
+            return Err(refused("write scheme, host and port only, such as http://127.0.0.1:8080"));
+        }
         let host = authority.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
         let with_port = if host.is_some() { authority.to_owned() } else { format!("{authority}:{port}") };
         let addresses: Vec<SocketAddr> = with_port.to_socket_addrs()?.collect();

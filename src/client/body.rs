@@ -10,8 +10,9 @@ use time::format_description::well_known::Rfc3339;
 
 use super::commands::{DATA, FIELD, SET};
 use super::failure::{Code, Failure};
-use super::nouns::Noun;
+use super::noun::Noun;
 use super::reference::{Field, Kind, Operation};
+use super::secret;
 use super::words::Words;
 
 /// Returns the bodies of a command: one, or one for each object in `--data`. A new object that requires a time and has
@@ -43,11 +44,15 @@ pub(super) fn bodies(
             }
             for field in &operation.members {
                 if let Some(value) = value_of(field, matches) {
+                    let value = secret::read(field, value)?;
                     let value = if field.name == "source" { serde_json::json!({"id": value}) } else { value };
                     body.insert(words.of(field.name), value);
                 }
             }
             for assignment in matches.get_many::<String>(SET).into_iter().flatten() {
+                if !creates && assignment.starts_with("id=") {
+                    return Err(Failure::usage("the id of an object cannot be changed"));
+                }
                 assign(&mut body, assignment)?;
             }
             if creates && operation.required.contains(&"time") {
@@ -182,9 +187,29 @@ fn assign(body: &mut Map<String, Value>, assignment: &str) -> Result<(), Failure
 }
 
 fn now() -> Value {
-    let now = OffsetDateTime::now_utc();
-    let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
-    now.format(&Rfc3339).unwrap_or_default().into()
+    written(OffsetDateTime::now_utc()).into()
+}
+
+fn written(time: OffsetDateTime) -> String {
+    let time = time.replace_millisecond(time.millisecond()).unwrap_or(time);
+    time.format(&Rfc3339).unwrap_or_default()
+}
+
+/// Returns the time that a text such as `-90min`, `-1h` or `-7d` means; any other text as it is.
+pub(super) fn absolute(text: &str) -> String {
+    let ago = || {
+        let (number, unit) = text.strip_prefix('-')?.split_at(text.find(char::is_alphabetic)? - 1);
+        let seconds = match unit {
+            "s" => 1,
+            "min" => 60,
+            "h" => 3600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        let ago = time::Duration::seconds(number.parse::<u32>().ok()?.into()).checked_mul(seconds)?;
+        OffsetDateTime::now_utc().checked_sub(ago)
+    };
+    ago().map_or_else(|| text.to_owned(), written)
 }
 
 #[cfg(test)]
@@ -204,6 +229,19 @@ mod tests {
         assert_eq!(Value::Object(body.clone()), expected);
         assert!(assign(&mut body, "flag.x=1").unwrap_err().to_string().contains("flag is not an object"));
         assert!(assign(&mut body, "x").unwrap_err().to_string().contains("NAME=VALUE"));
+    }
+
+    #[test]
+    fn relative_time_is_one_before_now() {
+        let before = OffsetDateTime::now_utc();
+        for (text, seconds) in [("-30s", 30), ("-90min", 5400), ("-1h", 3600), ("-7d", 604_800)] {
+            let parsed = OffsetDateTime::parse(&absolute(text), &Rfc3339).unwrap();
+            let ago = before - parsed;
+            assert!((ago.whole_seconds() - seconds).abs() <= 60, "{text} is {ago} ago");
+        }
+        for text in ["2024-03-01", "-1w", "1h", "-h", "-", "", "--1h", "-1", "-99999999999d", "-é"] {
+            assert_eq!(absolute(text), text);
+        }
     }
 
     #[test]

@@ -4,10 +4,11 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
-use super::nouns::{NOUNS, Noun, Verb};
+use super::noun::{Noun, Verb};
+use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{many, register, upload};
+use super::{RESPONSE, api, batch, confirm, many, register, secret, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -21,39 +22,50 @@ pub(super) const PROFILE: &str = "profile";
 pub(super) const TENANT: &str = "tenant";
 pub(super) const COUNT: &str = "count";
 pub(super) const WORKERS: &str = "workers";
+pub(super) const TIMEOUT: &str = "timeout";
+pub(super) const AUTHORITIES: &str = "ca";
 /// The most requests of one command that are sent at the same time.
 const MOST_WORKERS: u64 = 64;
 /// The prefix of the ids of arguments that are query parameters or members of a body.
 pub(super) const FIELD: &str = "field:";
 
 /// The exit codes, which the help of every command lists.
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found, 4 not allowed, 5 conflict, \
-    6 server not available";
+pub(super) const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found, \
+    4 not allowed, 5 conflict, 6 server not available, 130 interrupted";
 
 /// Returns the commands that send requests to a server.
 pub(crate) fn commands() -> Vec<Command> {
-    let nouns = NOUNS.iter().map(|noun| Command::new(noun.name).about(noun.about).defer(verbs_of));
-    [login(), logout(), profile()].into_iter().chain(nouns).chain([api(), completion(), man()]).collect()
+    let nouns = nouns().map(|noun| Command::new(noun.name).about(noun.about).defer(verbs_of));
+    [login(), logout(), profile()]
+        .into_iter()
+        .chain(nouns)
+        .chain([api::command(), completion(), man()])
+        .collect()
 }
 
 fn verbs_of(command: Command) -> Command {
-    let noun = NOUNS.iter().find(|noun| noun.name == command.get_name()).expect("only nouns are deferred");
+    let noun = nouns().find(|noun| noun.name == command.get_name()).expect("only nouns are deferred");
     let verbs = noun.verbs.iter().map(|(verb, id)| verb_of(noun, *verb, &Operation::named(id)));
     let watch = noun.channel.map(|_| watch(noun));
     command
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommands(verbs.chain(watch))
-        .after_help(format!("Examples:\n{}\n\n{EXIT_CODES}", noun.examples))
+        .after_help(format!("Examples:\n{}\n\n{EXIT_CODES}", noun.examples.trim_end()))
 }
 
 fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
     let command = Command::new(verb.name()).about(operation.summary).long_about(operation.description);
     let filters = || fields(FIELD, "", &operation.filters);
     let command = match verb {
-        Verb::List => command.args(filters()).arg(limit()).arg(output("table")).arg(columns(noun)),
-        Verb::Get | Verb::Delete => command.args(filters()).arg(ids()),
-        Verb::Create => body(command, noun, operation),
+        Verb::List => {
+            let command = command.args(filters()).arg(limit()).arg(output("table")).arg(columns(noun));
+            command.args(parent(noun, operation))
+        }
+        Verb::Get if operation.variables().all(|variable| variable == TENANT) => command.args(filters()),
+        Verb::Get => command.args(filters()).arg(ids()),
+        Verb::Delete => command.args(filters()).arg(ids()).arg(confirm::yes()),
+        Verb::Create => body(command, noun, operation).args(parent(noun, operation)),
         Verb::Update => body(command, noun, operation).arg(ids()),
         Verb::UpdateMany | Verb::DeleteMany => many::arguments(command, operation),
         Verb::Upload if operation.file == Some(FileBody::FormWithObject) => {
@@ -64,7 +76,7 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
         Verb::Register => register::arguments(command, operation),
     };
     let command = match verb {
-        Verb::Create | Verb::Get | Verb::Update | Verb::Delete => command.arg(workers()),
+        Verb::Create | Verb::Get | Verb::Update | Verb::Delete => command.arg(workers()).arg(batch::left()),
         _ => command,
     };
     let command = match verb {
@@ -77,7 +89,17 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
         true => command.arg(text(TENANT, "TENANT", "Tenant [default: that of the user]")),
         false => command,
     };
+    // `register` has a flag of this name for its wait.
+    let command = if verb == Verb::Register { command } else { command.arg(timeout_flag()) };
     command.arg(dry_run()).arg(profile_flag())
+}
+
+/// Returns the argument for the object to which a list or a new object belongs, if the path has one.
+fn parent(noun: &Noun, operation: &Operation) -> Option<Arg> {
+    let variables: Vec<_> = operation.variables().filter(|variable| *variable != TENANT).collect();
+    let name = variables.join("/").to_uppercase();
+    let help = format!("Object whose {} it is about", noun.name);
+    (!variables.is_empty()).then(|| Arg::new(ID).value_name(name).required(true).help(help))
 }
 
 /// Adds the flags that make a body.
@@ -120,11 +142,22 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
             "source" | "deviceId" => arg.long(flag).visible_alias("device"),
             _ => arg.long(flag),
         };
+        if secret::is_secret(field) {
+            let about = first_sentence(field.description);
+            let about = if about.is_empty() { "Password" } else { about };
+            arg = arg.help(format!("{about}; {}", secret::HELP));
+        }
+        if field.is_time {
+            let about = first_sentence(field.description);
+            let about = if about.is_empty() { "Time" } else { about };
+            arg = arg.help(format!("{about}; -90min, -1h and -7d are times before now"));
+        }
         if !field.allowed.is_empty() {
             return arg.value_parser(PossibleValuesParser::new(field.allowed.clone())).value_name("VALUE");
         }
         match field.kind {
-            Kind::Text => arg.value_name("TEXT"),
+            // A text may begin with a hyphen, as a key in PEM does.
+            Kind::Text => arg.value_name("TEXT").allow_hyphen_values(true),
             Kind::Number => arg.value_name("NUMBER").value_parser(number).allow_negative_numbers(true),
             Kind::Boolean => arg
                 .value_name("true|false")
@@ -137,7 +170,7 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
 }
 
 /// Returns the name of a flag in kebab case: `dateFrom` becomes `date-from`.
-fn kebab(name: &str) -> String {
+pub(super) fn kebab(name: &str) -> String {
     let mut flag = String::new();
     for character in name.chars() {
         if (character.is_ascii_uppercase() || character == '_') && !flag.ends_with('-') {
@@ -157,7 +190,7 @@ fn number(text: &str) -> Result<serde_json::Number, String> {
     serde_json::from_str(text).map_err(|_| "it is not a number".to_owned())
 }
 
-fn text(id: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(super) fn text(id: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(id).long(id).value_name(value).help(help)
 }
 
@@ -167,12 +200,13 @@ fn ids() -> Arg {
 
 fn limit() -> Arg {
     let help = "Print at most this many; otherwise all pages are read";
-    text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..))
+    text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..)).allow_negative_numbers(true)
 }
 
 fn workers() -> Arg {
     let help = "Send this many requests at the same time; their responses are printed in order";
     let arg = text(WORKERS, "COUNT", help).value_parser(value_parser!(u64).range(1..=MOST_WORKERS));
+    let arg = arg.allow_negative_numbers(true);
     arg.default_value("1")
 }
 
@@ -189,11 +223,22 @@ fn columns(noun: &Noun) -> Arg {
     arg.default_value(noun.columns.join(",")).hide_default_value(true)
 }
 
-fn dry_run() -> Arg {
+pub(super) fn timeout_flag() -> Arg {
+    let help =
+        format!("Longest wait for a response, and for each part of it [default: {}]", RESPONSE.as_secs());
+    Arg::new(TIMEOUT)
+        .long(TIMEOUT)
+        .value_name("SECONDS")
+        .help(help)
+        .value_parser(value_parser!(u64).range(1..))
+        .allow_negative_numbers(true)
+}
+
+pub(super) fn dry_run() -> Arg {
     Arg::new(DRY_RUN).long(DRY_RUN).action(ArgAction::SetTrue).help("Print the request, and send nothing")
 }
 
-fn profile_flag() -> Arg {
+pub(super) fn profile_flag() -> Arg {
     text(
         PROFILE,
         "NAME",
@@ -224,6 +269,10 @@ fn login() -> Command {
         .arg(Arg::new("url").value_name("URL").required(true).help("Address of the server: http://127.0.0.1:8080"))
         .arg(text("user", "NAME", "Name of the user, or tenant/name [default: asked for]"))
         .arg(text(PROFILE, "NAME", "Name of the profile").default_value(super::profile::DEFAULT))
+        .arg(
+            text(AUTHORITIES, "FILE", "Certificates (PEM) of the authorities to trust, instead of this machine's")
+                .value_parser(value_parser!(std::path::PathBuf)),
+        )
         .after_help(EXIT_CODES)
 }
 
@@ -237,25 +286,10 @@ fn profile() -> Command {
         .about("List the stored profiles, and choose one")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(Command::new("list").about("List the profiles; the current one has a star"))
-        .subcommand(Command::new("use").about("Make a profile the current one").arg(name))
-}
-
-fn api() -> Command {
-    let method = PossibleValuesParser::new(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]);
-    Command::new("api")
-        .about("Send any request and print the response")
-        .arg(Arg::new("method").value_name("METHOD").required(true).ignore_case(true).value_parser(method))
-        .arg(
-            Arg::new("path")
-                .value_name("PATH")
-                .required(true)
-                .help("Path with its query: /alarm/alarms?pageSize=1"),
+        .subcommand(
+            Command::new("list").about("List the profiles; the current one has a star").arg(output("table")),
         )
-        .arg(text(DATA, "JSON|@FILE|-", "Body as JSON, or the file or the pipe that has it"))
-        .arg(dry_run())
-        .arg(profile_flag())
-        .after_help(EXIT_CODES)
+        .subcommand(Command::new("use").about("Make a profile the current one").arg(name))
 }
 
 fn completion() -> Command {
@@ -291,7 +325,7 @@ mod tests {
 
     #[test]
     fn examples_of_the_help_are_command_lines() {
-        for noun in NOUNS {
+        for noun in nouns() {
             let examples = noun.examples.replace("\\\n", " ");
             for line in examples.lines().flat_map(|line| line.split(" | ")) {
                 let words = words_of(line);

@@ -28,6 +28,8 @@ pub(crate) enum Code {
     Conflict = 5,
     /// The server cannot be reached or is overloaded; the command may succeed later.
     Unavailable = 6,
+    /// Ctrl-C ended the command.
+    Interrupted = 130,
 }
 
 impl Failure {
@@ -55,9 +57,11 @@ impl Failure {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let message = body["message"].as_str().unwrap_or("the server gave no reason");
         let failure = Self::new(code, format!("{status}: {message}"));
+        // A 403 has several causes: a used-up quota and a protected tenant need no role.
+        let lacks_role = body["error"] == "security/Forbidden" && message.contains("ROLE_");
         match status {
             401 => failure.hint("`platform login` stores a user and a password"),
-            403 => failure
+            403 if lacks_role => failure
                 .hint("the user lacks a role; the reference below /docs names the roles of an operation"),
             _ => failure,
         }

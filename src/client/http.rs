@@ -2,27 +2,32 @@
 //! use this client.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use hyper::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER,
+    USER_AGENT,
+};
 use hyper::{Method, Request, Uri};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::content::{Body, Content};
 use super::failure::{Code, Failure};
 use super::profile::Profile;
 use super::words::Words;
+use crate::terminal::say;
 use crate::tls::{Roots, Security};
 
 /// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The timeout of a response. The server holds a long poll for a shorter time.
+/// The timeout of a response unless a command has another one. The server holds a long poll for a shorter time.
 const RESPONSE: Duration = Duration::from_secs(300);
 /// The slowest upload in bytes per second that does not run into the timeout.
 const SLOWEST: u64 = 20_000;
@@ -38,6 +43,12 @@ pub(crate) struct Server {
     host: String,
     port: u16,
     roots: Arc<Roots>,
+    /// The timeout of a response, and of each pause within it.
+    response: Duration,
+    /// How long a request waits in all when the server says when to repeat it.
+    repeats: Duration,
+    /// Whether a line has said that requests wait; connections of one command share it.
+    has_said: Arc<AtomicBool>,
     connection: Option<SendRequest<Body>>,
 }
 
@@ -45,6 +56,8 @@ pub(crate) struct Server {
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
+    /// The time after which the server wants the request again (`Retry-After` in seconds).
+    pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Bytes,
 }
 
@@ -71,12 +84,25 @@ impl Server {
             security,
             host: authority.host().to_owned(),
             port: authority.port_u16().unwrap_or(default_port),
-            roots: Arc::new(Roots::of_machine()),
+            roots: Arc::new(profile.authorities.map_or_else(Roots::of_machine, Roots::of_file)),
+            response: RESPONSE,
+            repeats: Duration::ZERO,
+            has_said: Arc::default(),
             connection: None,
             url: profile.url,
             user: profile.user,
             words: profile.words,
         })
+    }
+
+    /// Returns the server with another timeout of responses.
+    pub(super) fn responding_within(self, response: Duration) -> Self {
+        Self { response, ..self }
+    }
+
+    /// Returns the server with requests that wait this long in all for the times at which the server wants them again.
+    pub(super) fn repeating_for(self, repeats: Duration) -> Self {
+        Self { repeats, ..self }
     }
 
     /// Returns the same server and user with a connection of its own.
@@ -89,6 +115,7 @@ impl Server {
             authorization: self.authorization.clone(),
             host: self.host.clone(),
             roots: self.roots.clone(),
+            has_said: self.has_said.clone(),
             connection: None,
             ..*self
         }
@@ -102,6 +129,42 @@ impl Server {
         &mut self,
         method: &str,
         path: &str,
+        content: Option<&Content>,
+    ) -> Result<Response, Failure> {
+        self.send_with(method, path, &HeaderMap::new(), content).await
+    }
+
+    /// Sends a request with additional headers, which win over those that the content needs. A request that the server
+    /// refuses for now (429 or 503 with `Retry-After`) is repeated at the time that the server says.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub(super) async fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &HeaderMap,
+        content: Option<&Content>,
+    ) -> Result<Response, Failure> {
+        let mut left = self.repeats;
+        loop {
+            let response = self.send_once(method, path, headers, content).await?;
+            let pause = response.retry_after.filter(|_| matches!(response.status, 429 | 503));
+            let Some(pause) = pause.filter(|pause| *pause <= left) else { return Ok(response) };
+            if !self.has_said.swap(true, Ordering::Relaxed) {
+                let why = Failure::of_response(response.status, &response.body).without_prefix();
+                say(format_args!("waiting, because the server says when to repeat a request: {why}"));
+            }
+            sleep(pause).await;
+            left = left.saturating_sub(pause.max(Duration::from_secs(1)));
+        }
+    }
+
+    async fn send_once(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &HeaderMap,
         content: Option<&Content>,
     ) -> Result<Response, Failure> {
         let refused = |_| Failure::usage(format!("{method} {path} is not a request"));
@@ -119,12 +182,16 @@ impl Server {
         if let Some(content) = content {
             request = request.header(CONTENT_TYPE, content.media_type()).header(CONTENT_LENGTH, length);
         }
-        let request = request.body(body).map_err(refused)?;
-        self.exchange(request, RESPONSE + Duration::from_secs(length / SLOWEST)).await
+        let mut request = request.body(body).map_err(refused)?;
+        for name in headers.keys() {
+            request.headers_mut().remove(name);
+        }
+        request.headers_mut().extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.exchange(request, self.response + Duration::from_secs(length / SLOWEST)).await
     }
 
-    /// Sends a request with additional headers and waits for the whole response for this time at most. The headers for
-    /// the host and the user are added.
+    /// Sends a request with additional headers and waits for its response for this time at most, and as long for each
+    /// part of the body. The headers for the host and the user are added.
     ///
     /// # Errors
     /// There is no response. A request that may have reached the server is not repeated.
@@ -139,17 +206,24 @@ impl Server {
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("platform/", env!("CARGO_PKG_VERSION"))));
         let exchange = async {
             let sender = self.connected().await?;
-            let response = sender.send_request(request).await?;
-            let status = response.status().as_u16();
-            Ok(Response { status, body: response.into_body().collect().await?.to_bytes() })
+            let response = within(patience, sender.send_request(request)).await??;
+            let retry_after =
+                response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+            let (status, mut body) = (response.status().as_u16(), response.into_body());
+            let mut bytes = BytesMut::new();
+            while let Some(frame) = within(patience, body.frame()).await? {
+                bytes.extend(frame?.into_data());
+            }
+            Ok(Response { status, retry_after: retry_after.map(Duration::from_secs), body: bytes.freeze() })
         };
-        let outcome: Result<Response, Unreachable> = match timeout(patience, exchange).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(Unreachable(format!("no response within {} s", patience.as_secs()))),
-        };
+        let outcome: Result<Response, Unreachable> = exchange.await;
         outcome.map_err(|Unreachable(why)| {
             self.connection = None;
-            Failure::new(Code::Unavailable, format!("{}: {why}", self.url))
+            let failure = Failure::new(Code::Unavailable, format!("{}: {why}", self.url));
+            match hint_of(&why) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            }
         })
     }
 
@@ -209,6 +283,24 @@ impl Response {
         serde_json::from_slice(&self.body)
             .map_err(|error| Failure::new(Code::Failed, format!("the response is not JSON: {error}")))
     }
+}
+
+/// Waits for a part of a response.
+async fn within<F: Future>(patience: Duration, part: F) -> Result<F::Output, Unreachable> {
+    let silent = |_| Unreachable(format!("no response within {} s", patience.as_secs()));
+    timeout(patience, part).await.map_err(silent)
+}
+
+/// Returns what helps against a reason, if it is one of TLS.
+fn hint_of(why: &str) -> Option<&'static str> {
+    let hints = [
+        (
+            "UnknownIssuer",
+            "`platform login --ca FILE` stores the certificate of your own authority; scripts set PLATFORM_CA",
+        ),
+        ("InvalidContentType", "there is no TLS at this port; the address may begin with http://"),
+    ];
+    hints.iter().find(|(part, _)| why.contains(part)).map(|(_, hint)| *hint)
 }
 
 /// The reason why a request has no response.

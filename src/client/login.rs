@@ -1,12 +1,16 @@
 //! The commands `login`, `logout` and `profile`, which store, delete and list profiles.
 
 use std::io::{BufRead, IsTerminal, Write, stdin};
+use std::path::PathBuf;
 
 use clap::ArgMatches;
+use serde_json::json;
 
-use super::commands::PROFILE;
+use super::RESPONSE;
+use super::commands::{AUTHORITIES, OUTPUT, PROFILE};
 use super::failure::{Code, Failure};
 use super::http::Server;
+use super::output::{Form, Printer};
 use super::profile::{Profile, Profiles, checked_url};
 use super::words::Words;
 use crate::terminal::print;
@@ -24,10 +28,16 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let password =
         if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
-    let mut profile = Profile { url, user, password, words: Words::default() };
+    let authorities = matches.get_one::<PathBuf>(AUTHORITIES).map(std::path::absolute).transpose()?;
+    let mut profile = Profile { url, user, password, words: Words::default(), authorities };
 
-    let mut server = Server::of(profile.clone())?;
-    server.expect("GET", "/user/currentUser", None).await?;
+    let mut server = Server::of(profile.clone())?.responding_within(RESPONSE);
+    let response = server.send("GET", "/user/currentUser", None).await?;
+    match response.status {
+        200..=299 => {}
+        401 => return Err(wrong_credentials(&profile.user)),
+        status => return Err(Failure::of_response(status, &response.body)),
+    }
     profile.words = Words::of_server(&mut server).await;
 
     let mut profiles = Profiles::load()?;
@@ -37,6 +47,16 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     profiles.current = Some(name);
     let path = profiles.store()?;
     Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
+}
+
+fn wrong_credentials(user: &str) -> Failure {
+    let failure =
+        Failure::new(Code::Denied, format!("401: the user {user} does not exist or has another password"));
+    if user.contains('/') {
+        failure
+    } else {
+        failure.hint("a user of another tenant than that of the address is TENANT/NAME")
+    }
 }
 
 /// Deletes a profile: the given one, or the current one.
@@ -54,12 +74,22 @@ pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(print(format!("deleted the profile {name}\n").as_bytes())?)
 }
 
-/// Prints the profiles.
+/// Prints the profiles, without their passwords.
 ///
 /// # Errors
 /// The file cannot be read.
-pub(super) fn list() -> Result<(), Failure> {
+pub(super) fn list(matches: &ArgMatches) -> Result<(), Failure> {
     let Profiles { current, profiles } = Profiles::load()?;
+    if let Some(form) = matches.get_one::<Form>(OUTPUT).filter(|form| **form != Form::Table) {
+        let columns = ["name", "url", "user", "current"].map(Into::into).into();
+        let mut printer = Printer::stdout(*form, columns, &["name"], true);
+        let described = profiles.iter().map(|(name, profile)| {
+            let Profile { url, user, authorities, .. } = profile;
+            json!({"name": name, "url": url, "user": user, "current": current.as_ref() == Some(name), "ca": authorities})
+        });
+        printer.print(&described.collect::<Vec<_>>())?;
+        return printer.end();
+    }
     for (name, profile) in &profiles {
         let star = if current.as_ref() == Some(name) { "*" } else { " " };
         print(format!("{star} {name:<12} {:<40} {}\n", profile.url, profile.user).as_bytes())?;
@@ -93,7 +123,7 @@ fn asked(question: &str) -> Result<String, Failure> {
     first_line()
 }
 
-fn first_line() -> Result<String, Failure> {
+pub(super) fn first_line() -> Result<String, Failure> {
     let mut line = String::new();
     stdin().lock().read_line(&mut line)?;
     match line.trim_end_matches(['\r', '\n']) {

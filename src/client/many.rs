@@ -1,31 +1,27 @@
 //! `update-many` and `delete-many`: one request changes or deletes all objects that match a filter. The command first
 //! prints how many match and asks for confirmation.
 
-use std::io::{IsTerminal, Write, stderr, stdin};
-
-use clap::{Arg, ArgAction};
 use serde_json::{Map, Value};
 
 use super::body::value_of_flag;
-use super::commands::{FIELD, fields};
+use super::commands::{FIELD, fields, kebab};
+use super::confirm::{YES, confirm, yes};
 use super::content::Content;
 use super::failure::{Code, Failure};
-use super::nouns::Verb;
+use super::noun::Verb;
 use super::reference::Operation;
 use super::requests::{Command, Request};
 use crate::terminal::say;
 
-const YES: &str = "yes";
 /// The prefix of the ids of arguments for new values. The flags themselves start with `new-`.
 const NEW: &str = "new:";
 
 /// Adds the flags for the filters and for the new values.
 pub(super) fn arguments(command: clap::Command, operation: &Operation) -> clap::Command {
-    let yes = Arg::new(YES).long(YES).short('y').action(ArgAction::SetTrue);
     command
         .args(fields(FIELD, "", &operation.filters))
         .args(fields(NEW, "new-", &operation.members))
-        .arg(yes.help("Do not ask; needed where nobody can be asked"))
+        .arg(yes())
 }
 
 impl Command<'_> {
@@ -38,10 +34,18 @@ impl Command<'_> {
             Failure::usage("no filter is given")
                 .hint("`--help` lists them; one that matches everything is --date-from 0001-01-01")
         })?;
+        // The server refuses these changes without one of them; it would do so only after the question.
+        let required = if verb == Verb::UpdateMany { self.noun.changes_need } else { &[] };
+        let is_given =
+            |name: &&str| form_urlencoded::parse(query.as_bytes()).any(|(given, _)| given == *name);
+        if !required.is_empty() && !required.iter().any(is_given) {
+            let flags: Vec<_> = required.iter().map(|name| format!("--{}", kebab(name))).collect();
+            return Err(Failure::usage(format!("one of these filters is needed, too: {}", flags.join(", "))));
+        }
         let path = format!("{}?{query}", self.path("").await?);
         let content = if verb == Verb::UpdateMany { Some(self.changes()?) } else { None };
         if self.is_dry_run() {
-            return self.describe(&[Request { path, content }]);
+            return self.describe(&[Request::only(path, content)]);
         }
         let counted = format!("{path}&pageSize=1&withTotalPages=true");
         let page = self.server.expect("GET", &counted, None).await?.json()?;
@@ -88,31 +92,14 @@ impl Command<'_> {
     }
 }
 
-/// Asks for confirmation.
-fn confirm(matching: &str, deed: &str) -> Result<(), Failure> {
-    let mut terminal = stderr();
-    if !stdin().is_terminal() || !terminal.is_terminal() {
-        return Err(Failure::usage(format!("{matching}, and nobody can be asked"))
-            .hint(format!("--yes says to {deed} them")));
-    }
-    write!(terminal, "{matching}. Do you want to {deed} them? [y/N] ")?;
-    terminal.flush()?;
-    let mut answer = String::new();
-    stdin().read_line(&mut answer)?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::new(Code::Failed, "nothing was changed")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::nouns::NOUNS;
+    use crate::client::nouns::nouns;
 
     #[test]
     fn what_is_counted_is_what_is_changed() {
-        for noun in NOUNS {
+        for noun in nouns() {
             let named = |verb| {
                 noun.verbs.iter().find(|(known, _)| *known == verb).map(|(_, id)| Operation::named(id))
             };

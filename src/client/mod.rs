@@ -3,44 +3,57 @@
 //! Reading order: [`nouns`] lists the nouns, [`reference`] reads their operations from the API reference, and
 //! [`commands`] makes the command line of both. A running command takes server and credentials from [`profile`] and the
 //! vendor words from [`words`], makes its content with [`body`] and [`content`], and sends it as [`requests`],
-//! [`many`], [`upload`], [`register`] or [`watch`] describe; [`bayeux`] is the session of `watch` and [`http`] the
+//! [`batch`], [`many`], [`upload`], [`register`], [`watch`] or [`api`] describe; [`confirm`] asks before something is
+//! deleted, and [`secret`] for passwords. [`bayeux`] is the session of `watch` and [`http`] the
 //! connection. [`output`] prints the result and [`failure`] the error.
 
+mod api;
+mod batch;
 pub(crate) mod bayeux;
 mod body;
 mod commands;
+mod confirm;
 pub(crate) mod content;
 pub(crate) mod failure;
 pub(crate) mod http;
 mod login;
 mod many;
+mod noun;
 mod nouns;
+mod nouns_of_accounts;
 mod output;
 pub(crate) mod profile;
 mod reference;
 mod register;
 mod requests;
+mod secret;
 mod upload;
 mod watch;
 pub(crate) mod words;
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::{Write, stdout};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{ArgMatches, Command};
-use serde_json::Value;
 use tokio::runtime;
 
 pub(crate) use commands::commands;
 pub(crate) use profile::VARIABLES;
 
-use commands::{DATA, DRY_RUN, PROFILE};
-use content::Content;
+use commands::{PROFILE, TIMEOUT};
 use failure::{Code, Failure};
 use http::Server;
-use nouns::NOUNS;
+use nouns::nouns;
 
-use crate::terminal::{harmless_json, print, say};
+use crate::terminal::say;
+
+/// The timeout of a response of a command, and of each part of it.
+const RESPONSE: Duration = Duration::from_secs(60);
+/// The timeout of a response of `watch`.
+const WATCH: Duration = Duration::from_secs(300);
+/// How long a request waits in all when the server says when to repeat it.
+const REPEATS: Duration = Duration::from_secs(120);
 
 /// Runs a command and returns the exit code. `program` is the whole command line, from which completions and manual
 /// pages are made.
@@ -55,9 +68,10 @@ pub(crate) fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCod
                         Some(("use", chosen)) => {
                             login::choose(chosen.get_one::<String>("name").map_or("", String::as_str))
                         }
-                        _ => login::list(),
+                        Some((_, matches)) => login::list(matches),
+                        None => Ok(()),
                     },
-                    "api" => api(matches).await,
+                    "api" => api::run(matches).await,
                     "completion" => complete(matches, program),
                     "man" => write_manual(matches, program),
                     noun => run_noun(noun, matches).await,
@@ -77,50 +91,21 @@ pub(crate) fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCod
 }
 
 async fn run_noun(name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let noun = NOUNS.iter().find(|noun| noun.name == name).expect("clap knows the nouns");
+    let noun = nouns().find(|noun| noun.name == name).expect("clap knows the nouns");
     let (verb, matches) = matches.subcommand().expect("clap requires a verb");
     let mut server = server(matches)?;
     match noun.verbs.iter().find(|(known, _)| known.name() == verb) {
         Some((verb, _)) => requests::run(&mut server, noun, *verb, matches).await,
-        None => watch::run(&mut server, noun, matches).await,
+        // The server holds the connects of `watch` for longer than it takes for a response.
+        None => watch::run(&mut server.responding_within(WATCH), noun, matches).await,
     }
 }
 
 fn server(matches: &ArgMatches) -> Result<Server, Failure> {
-    Server::of(profile::choose(matches.get_one::<String>(PROFILE).map(String::as_str))?)
-}
-
-/// `platform api`: sends one request and prints the response; JSON is indented on a terminal.
-async fn api(matches: &ArgMatches) -> Result<(), Failure> {
-    let method = matches.get_one::<String>("method").map_or("GET", String::as_str).to_uppercase();
-    let path = matches.get_one::<String>("path").map_or("/", String::as_str);
-    if !path.starts_with('/') {
-        return Err(Failure::usage(format!("{path} is not a path: it begins with /")));
-    }
-    let content = match matches.get_one::<String>(DATA) {
-        None => None,
-        Some(data) => {
-            let value = serde_json::from_str::<Value>(&body::read(data)?);
-            Some(Content::Json(
-                value.map_err(|error| Failure::usage(format!("--data is not JSON: {error}")))?,
-            ))
-        }
-    };
-    let mut server = server(matches)?;
-    let mut out = stdout().lock();
-    if matches.get_flag(DRY_RUN) {
-        writeln!(out, "{method} {}{path}", server.url)?;
-        if let Some(content) = &content {
-            writeln!(out, "{}", content.described())?;
-        }
-        return Ok(());
-    }
-    let response = server.send(&method, path, content.as_ref()).await?;
-    match serde_json::from_slice::<Value>(&response.body) {
-        Ok(value) if out.is_terminal() => writeln!(out, "{}", harmless_json(&format!("{value:#}")))?,
-        _ => print(&response.body)?,
-    }
-    if response.status < 400 { Ok(()) } else { Err(Failure::of_response(response.status, &response.body)) }
+    let server = Server::of(profile::choose(matches.get_one::<String>(PROFILE).map(String::as_str))?)?;
+    let given = matches.try_get_one::<u64>(TIMEOUT).ok().flatten();
+    let response = given.map_or(RESPONSE, |seconds| Duration::from_secs(*seconds));
+    Ok(server.responding_within(response).repeating_for(REPEATS))
 }
 
 fn complete(matches: &ArgMatches, mut program: Command) -> Result<(), Failure> {
@@ -132,6 +117,17 @@ fn complete(matches: &ArgMatches, mut program: Command) -> Result<(), Failure> {
 
 fn write_manual(matches: &ArgMatches, mut program: Command) -> Result<(), Failure> {
     let directory = matches.get_one::<std::path::PathBuf>("directory").expect("clap requires a directory");
+    if !directory.is_dir() {
+        return Err(Failure::new(Code::NotFound, format!("{} is not a directory", directory.display())));
+    }
     program.build();
-    Ok(clap_mangen::generate_to(program, directory)?)
+    Ok(clap_mangen::generate_to(with_hidden_help(program), directory)?)
+}
+
+/// Hides the commands `help`, whose manual pages would only repeat those of the other commands.
+fn with_hidden_help(program: Command) -> Command {
+    program.mut_subcommands(|command| match command.get_name() {
+        "help" => command.hide(true),
+        _ => with_hidden_help(command),
+    })
 }

@@ -1,79 +1,18 @@
-//! The nouns of the command line: the operations of each, and the columns of its list. Their flags come from the
-//! [reference](super::reference).
+//! The nouns of devices, of their data and of programs, and the list of all nouns.
 
-/// A resource of the API and its commands.
-pub(super) struct Noun {
-    pub(super) name: &'static str,
-    pub(super) about: &'static str,
-    /// The verbs of the noun and the `operationId` of each.
-    pub(super) verbs: &'static [(Verb, &'static str)],
-    /// The members that identify an object in its path.
-    pub(super) id: &'static [&'static str],
-    /// The members that are the columns of a table and of CSV.
-    pub(super) columns: &'static [&'static str],
-    /// The query parameter and value of a list without any filter.
-    pub(super) unfiltered: Option<(&'static str, &'static str)>,
-    /// Members that every new object gets, with their values in JSON.
-    pub(super) fixed: &'static [(&'static str, &'static str)],
-    /// Flags that add a member with a fixed value: flag, explanation, member, JSON.
-    pub(super) shortcuts: &'static [(&'static str, &'static str, &'static str, &'static str)],
-    /// The prefix of the channel that `watch` subscribes to.
-    pub(super) channel: Option<&'static str>,
-    pub(super) examples: &'static str,
-}
-
-/// The action of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    List,
-    Get,
-    Create,
-    Update,
-    Delete,
-    UpdateMany,
-    DeleteMany,
-    Upload,
-    Replace,
-    Download,
-    Register,
-}
-
-impl Verb {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Get => "get",
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Delete => "delete",
-            Self::UpdateMany => "update-many",
-            Self::DeleteMany => "delete-many",
-            Self::Upload => "upload",
-            Self::Replace => "replace",
-            Self::Download => "download",
-            Self::Register => "register",
-        }
-    }
-}
-
-use Verb::{Create, Delete, DeleteMany, Download, Get, List, Register, Replace, Update, UpdateMany, Upload};
-
-/// The defaults that most nouns share.
-const PLAIN: Noun = Noun {
-    name: "",
-    about: "",
-    verbs: &[],
-    id: &["id"],
-    columns: &[],
-    unfiltered: None,
-    fixed: &[],
-    shortcuts: &[],
-    channel: None,
-    examples: "",
+use super::noun::Verb::{
+    Create, Delete, DeleteMany, Download, Get, List, Register, Replace, Update, UpdateMany, Upload,
 };
+use super::noun::{Noun, Order, PLAIN};
+use super::nouns_of_accounts::OF_ACCOUNTS;
 
-/// All nouns, in the order in which the help lists them.
-pub(super) const NOUNS: &[Noun] = &[
+/// Returns all nouns, in the order in which the help lists them.
+pub(super) fn nouns() -> impl Iterator<Item = &'static Noun> {
+    OF_DEVICES.iter().chain(OF_ACCOUNTS)
+}
+
+/// The nouns of devices, of their data and of programs.
+const OF_DEVICES: &[Noun] = &[
     Noun {
         name: "device",
         about: "Devices: managed objects with the fragment plat_IsDevice, and all others by a query",
@@ -90,6 +29,7 @@ pub(super) const NOUNS: &[Noun] = &[
         fixed: &[("plat_IsDevice", "{}")],
         shortcuts: &[("agent", "The device has an agent, which receives operations", "com_platform_model_Agent", "{}")],
         channel: Some("/managedobjects/"),
+        loss: " with its alarms, events, measurements and operations",
         examples: "\
   platform device list -q \"name eq 'pump*'\"
   platform device create --name pump --type acme_Pump --agent --set plat_RequiredAvailability.responseInterval=10
@@ -110,6 +50,7 @@ pub(super) const NOUNS: &[Noun] = &[
         ],
         columns: &["id", "time", "severity", "status", "count", "source.id", "type", "text"],
         channel: Some("/alarms/"),
+        changes_need: &["status", "source", "resolved", "severity", "dateFrom", "dateTo"],
         examples: "\
   platform alarm list --resolved false --severity CRITICAL,MAJOR
   platform alarm create --device 4711 --type leak --text \"It drips\" --severity MAJOR
@@ -171,6 +112,7 @@ pub(super) const NOUNS: &[Noun] = &[
         columns: &["id", "creationTime", "deviceId", "deviceName", "status", "failureReason"],
         shortcuts: &[("restart", "Restart the device", "plat_Restart", "{}")],
         channel: Some("/operations/"),
+        order: Order::OldestFirst,
         examples: "\
   platform operation list --status PENDING
   platform operation create --device 4711 --restart
@@ -211,6 +153,50 @@ pub(super) const NOUNS: &[Noun] = &[
         ..PLAIN
     },
     Noun {
+        name: "child",
+        about: "Children of an object: child devices, assets of a group, additions; their list is ID/childAssets",
+        verbs: &[(List, "listChildren"), (Get, "getChild"), (Create, "createChildren"), (Delete, "deleteChild")],
+        id: &["managedObject.id"],
+        columns: &["managedObject.id", "managedObject.name"],
+        examples: "\
+  platform child list 4711/childAssets
+  platform child create 4711/childAssets --set managedObject.id=4712
+  platform child delete 4711/childAssets/4712",
+        ..PLAIN
+    },
+    Noun {
+        name: "external-id",
+        about: "External ids of objects, such as serial numbers; the id of one is TYPE/VALUE",
+        verbs: &[
+            (List, "listExternalIds"),
+            (Get, "getExternalId"),
+            (Create, "createExternalId"),
+            (Delete, "deleteExternalId"),
+        ],
+        id: &["type", "externalId"],
+        columns: &["type", "externalId", "managedObject.id"],
+        examples: "\
+  platform external-id list 4711
+  platform external-id get plat_Serial/sn-1 -o jsonl
+  platform external-id create 4711 --type plat_Serial --external-id sn-1",
+        ..PLAIN
+    },
+    Noun {
+        name: "registration",
+        about: "Requests of devices for credentials; `upload` registers the devices of a CSV file",
+        verbs: &[
+            (List, "listNewDeviceRequests"),
+            (Get, "getNewDeviceRequest"),
+            (Delete, "deleteNewDeviceRequest"),
+            (Upload, "createBulkNewDeviceRequests"),
+        ],
+        columns: &["id", "status", "owner", "creationTime"],
+        examples: "\
+  platform registration list
+  platform registration upload devices.csv",
+        ..PLAIN
+    },
+    Noun {
         name: "file",
         about: "Files of the inventory",
         verbs: &[
@@ -241,104 +227,6 @@ pub(super) const NOUNS: &[Noun] = &[
         examples: "\
   platform application create --name rules --key rules-key --type MICROSERVICE
   platform application upload 4711 rules.zip",
-        ..PLAIN
-    },
-    Noun {
-        name: "tenant",
-        about: "Tenants, for users of the tenant that created them",
-        verbs: &[
-            (List, "listTenants"),
-            (Get, "getTenant"),
-            (Create, "createTenant"),
-            (Update, "updateTenant"),
-            (Delete, "deleteTenant"),
-        ],
-        columns: &["id", "domain", "company", "status", "creationTime"],
-        examples: "\
-  platform tenant create --id plant7 --domain plant7.example.com --company Acme --admin-name mia \\
-      --admin-email mia@example.com --admin-pass \"$PASSWORD\"
-  platform tenant update plant7 --status SUSPENDED",
-        ..PLAIN
-    },
-    Noun {
-        name: "user",
-        about: "Users of a tenant",
-        verbs: &[
-            (List, "listUsers"),
-            (Get, "getUser"),
-            (Create, "createUser"),
-            (Update, "updateUser"),
-            (Delete, "deleteUser"),
-        ],
-        columns: &["id", "userName", "firstName", "lastName", "email", "enabled"],
-        examples: "\
-  platform user create --user-name joe --password \"$PASSWORD\" --email joe@example.com
-  platform user update joe --enabled false",
-        ..PLAIN
-    },
-    Noun {
-        name: "session",
-        about: "Sessions of clients that receive notifications, at all servers",
-        verbs: &[(List, "listSessions"), (Get, "getSession"), (Delete, "deleteSession")],
-        columns: &[
-            "id",
-            "user",
-            "transport",
-            "server",
-            "creationTime",
-            "lastDeliveryTime",
-            "queuedNotificationCount",
-            "holdsConnect",
-            "subscriptions",
-        ],
-        examples: "\
-  platform session list
-  platform session list --channel /alarms/4711
-  platform session list --user mia -o id | platform session delete",
-        ..PLAIN
-    },
-    Noun {
-        name: "token",
-        about: "Clients of the access-token service",
-        verbs: &[
-            (List, "listTokenClients"),
-            (Get, "getTokenClient"),
-            (Create, "createTokenClient"),
-            (Delete, "deleteTokenClient"),
-        ],
-        id: &["clientId"],
-        columns: &["clientId", "name", "user", "scope", "creationTime"],
-        examples: "  platform token create --name dashboard --scope READ",
-        ..PLAIN
-    },
-    Noun {
-        name: "option",
-        about: "Options of a tenant; the id of an option is CATEGORY/KEY",
-        verbs: &[
-            (List, "listOptions"),
-            (Get, "getOption"),
-            (Create, "createOption"),
-            (Update, "updateOption"),
-            (Delete, "deleteOption"),
-        ],
-        id: &["category", "key"],
-        columns: &["category", "key", "value"],
-        examples: "\
-  platform option create --category access.control --key allow.origin --value https://example.com
-  platform option get access.control/allow.origin",
-        ..PLAIN
-    },
-    Noun {
-        name: "audit",
-        about: "Audit records: who changed what",
-        verbs: &[
-            (List, "listAuditRecords"),
-            (Get, "getAuditRecord"),
-            (Create, "createAuditRecord"),
-            (DeleteMany, "deleteAuditRecords"),
-        ],
-        columns: &["id", "time", "type", "user", "activity", "source.id", "text"],
-        examples: "  platform audit list --user mia --date-from 2024-03-01",
         ..PLAIN
     },
 ];

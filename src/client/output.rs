@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::failure::Failure;
-use crate::terminal::{harmless, harmless_json, is_executed};
+use crate::terminal::{harmless, harmless_json, is_executed, say};
 
 /// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,25 +49,39 @@ pub(super) struct Printer<W: Write> {
     coloured: bool,
     printed: usize,
     widths: Vec<usize>,
+    /// The columns that somebody chose and that no printed object has had yet.
+    missing: Vec<String>,
     out: W,
 }
 
 impl Printer<io::StdoutLock<'static>> {
     pub(super) fn stdout(form: Form, columns: Vec<String>, id: &'static [&'static str], many: bool) -> Self {
         let out = io::stdout().lock();
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+        let wanted = !is_dumb && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let on_terminal = out.is_terminal();
         let coloured = wanted && on_terminal;
-        Self { form, columns, id, many, on_terminal, coloured, printed: 0, widths: Vec::new(), out }
+        let (widths, missing) = (Vec::new(), Vec::new());
+        Self { form, columns, id, many, on_terminal, coloured, printed: 0, widths, missing, out }
     }
 }
 
 impl<W: Write> Printer<W> {
+    /// Returns the printer of columns that somebody chose; at the end it names those that no object has.
+    pub(super) fn with_chosen_columns(self) -> Self {
+        if !matches!(self.form, Form::Table | Form::Csv) {
+            say("warning: --columns has an effect on tables and CSV only");
+            return self;
+        }
+        Self { missing: self.columns.clone(), ..self }
+    }
+
     /// Prints objects. The first objects of a table determine the widths of its columns.
     ///
     /// # Errors
     /// The output is closed or cannot be written.
     pub(super) fn print(&mut self, objects: &[Value]) -> Result<(), Failure> {
+        self.missing.retain(|column| objects.iter().all(|object| member(object, column).is_null()));
         match self.form {
             Form::Table => self.print_rows(objects)?,
             Form::Csv => self.print_csv(objects)?,
@@ -86,6 +100,9 @@ impl<W: Write> Printer<W> {
     /// # Errors
     /// As [`print`](Self::print).
     pub(super) fn end(&mut self) -> Result<(), Failure> {
+        if self.printed > 0 && !self.missing.is_empty() {
+            say(format_args!("warning: no object has {}", self.missing.join(", ")));
+        }
         match (self.form, self.printed) {
             (Form::Json, 0) if self.many => writeln!(self.out, "[]")?,
             (Form::Json, _) if self.many => writeln!(self.out, "\n]")?,
@@ -186,6 +203,11 @@ fn plain(value: &Value) -> String {
     }
 }
 
+/// Returns the text of a member.
+pub(super) fn text_of(object: &Value, column: &str) -> String {
+    plain(member(object, column))
+}
+
 /// Returns the text of a cell. Characters that a terminal would execute are replaced.
 fn cell(object: &Value, column: &str) -> String {
     let text = plain(member(object, column));
@@ -206,9 +228,20 @@ mod tests {
 
     fn printed(form: Form, many: bool, pages: &[&[Value]]) -> String {
         let columns = ["id", "source.id", "severity"].map(Into::into).into();
-        let (on_terminal, coloured, widths, out) = (false, false, Vec::new(), Vec::new());
-        let printer =
-            Printer { form, columns, id: &["id"], many, on_terminal, coloured, printed: 0, widths, out };
+        let (on_terminal, coloured, widths, missing, out) =
+            (false, false, Vec::new(), Vec::new(), Vec::new());
+        let printer = Printer {
+            form,
+            columns,
+            id: &["id"],
+            many,
+            on_terminal,
+            coloured,
+            printed: 0,
+            widths,
+            missing,
+            out,
+        };
         print_all(printer, pages)
     }
 
@@ -253,6 +286,7 @@ mod tests {
                     coloured: false,
                     printed: 0,
                     widths,
+                    missing: Vec::new(),
                     out,
                 };
                 let shown = print_all(printer, &[std::slice::from_ref(&object)]);

@@ -11,13 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::{Code, Failure};
 use super::words::Words;
+use crate::terminal::say;
 
 /// The environment variables that override profiles, for scripts that do not log in.
-pub(crate) const VARIABLES: [&str; 4] = [PROFILE, URL, USER, PASSWORD];
+pub(crate) const VARIABLES: [&str; 5] = [PROFILE, URL, USER, PASSWORD, AUTHORITIES];
 pub(crate) const PROFILE: &str = "PLATFORM_PROFILE";
 const URL: &str = "PLATFORM_URL";
 const USER: &str = "PLATFORM_USER";
 const PASSWORD: &str = "PLATFORM_PASSWORD";
+const AUTHORITIES: &str = "PLATFORM_CA";
 /// The name of a profile when a log-in gives none.
 pub(crate) const DEFAULT: &str = "default";
 
@@ -31,6 +33,9 @@ pub(crate) struct Profile {
     /// The vendor words of the server, as its API reference had them at the log-in.
     #[serde(default)]
     pub(crate) words: Words,
+    /// The file with the certificates of the authorities that are trusted instead of those of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) authorities: Option<PathBuf>,
 }
 
 /// All stored profiles.
@@ -54,18 +59,18 @@ pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
             user: variable(USER).ok_or_else(|| missing(USER))?,
             password: variable(PASSWORD).ok_or_else(|| missing(PASSWORD))?,
             words: Words::of_variables(),
+            authorities: variable(AUTHORITIES).map(PathBuf::from),
         });
     }
     let mut stored = Profiles::load()?;
-    let Some(name) = named.map(Into::into).or_else(|| variable(PROFILE)).or(stored.current) else {
-        return Err(Failure::new(Code::Denied, "no server is known yet").hint(
-            "`platform login http://127.0.0.1:8080` stores one; scripts set PLATFORM_URL, _USER, _PASSWORD",
-        ));
+    let current = stored.current.clone();
+    let Some(name) = named.map(Into::into).or_else(|| variable(PROFILE)).or(current) else {
+        return Err(stored.without_current());
     };
-    stored.profiles.remove(&name).ok_or_else(|| {
-        let known: Vec<_> = stored.profiles.into_keys().collect();
-        Failure::usage(format!("there is no profile {name:?}; known are: {}", known.join(", ")))
-    })
+    stored
+        .profiles
+        .remove(&name)
+        .ok_or_else(|| Failure::usage(format!("there is no profile {name:?}; known are: {}", stored.names())))
 }
 
 /// Checks the address of a server and returns it without a trailing slash.
@@ -94,11 +99,30 @@ impl Profiles {
     /// The file cannot be read or parsed.
     pub(crate) fn load() -> Result<Self, Failure> {
         let path = path()?;
+        if fs::metadata(&path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0) {
+            let path = path.display();
+            say(format_args!("warning: others can read the passwords in {path}; chmod 600 {path} ends that"));
+        }
         match fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|error| unusable(&path, &error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(unusable(&path, &error)),
         }
+    }
+
+    fn names(&self) -> String {
+        self.profiles.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the failure of a command for which no profile is chosen.
+    fn without_current(&self) -> Failure {
+        if self.profiles.is_empty() {
+            return Failure::new(Code::Denied, "no server is known yet").hint(
+                "`platform login http://127.0.0.1:8080` stores one; scripts set PLATFORM_URL, _USER, _PASSWORD",
+            );
+        }
+        Failure::new(Code::Denied, format!("no profile is the current one; known are: {}", self.names()))
+            .hint("`platform profile use NAME` chooses one")
     }
 
     /// Replaces the stored profiles. The file has mode 600, and readers never see a half-written one.

@@ -58,6 +58,8 @@ pub(super) struct Field {
     pub(super) kind: Kind,
     /// The allowed values; empty if any value is allowed.
     pub(super) allowed: Vec<&'static str>,
+    /// Whether it is a time.
+    pub(super) is_time: bool,
 }
 
 /// The type of a value.
@@ -143,7 +145,8 @@ impl Field {
         };
         let described = if described.is_empty() { text(&schema["description"]) } else { described };
         let allowed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        Self { name, description: described, kind, allowed }
+        let is_time = schema["format"] == "date-time";
+        Self { name, description: described, kind, allowed, is_time }
     }
 }
 

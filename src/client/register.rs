@@ -59,7 +59,7 @@ impl Command<'_> {
         }
         let (path, content) = (self.path("").await?, Content::Json(body));
         if self.is_dry_run() {
-            return self.describe(&[Request { path, content: Some(content) }]);
+            return self.describe(&[Request::only(path, Some(content))]);
         }
         let waits = self.matches.get_flag(WAIT);
         let of_device = format!("{path}/{}", super::requests::escaped(&id));
@@ -92,7 +92,7 @@ impl Command<'_> {
             match self.server.expect("GET", of_device, None).await {
                 Ok(response) => request = response.json()?,
                 Err(failure) if failure.code() == Code::Unavailable => {
-                    say(format_args!("warning: {failure}; trying again"))
+                    say(format_args!("warning: {}; trying again", failure.without_prefix()))
                 }
                 Err(failure) => return Err(failure),
             }

@@ -1,32 +1,27 @@
 //! The commands of nouns. Each is one operation of the API, which is requested once or for many objects.
 
-use std::cell::RefCell;
-use std::io::{IsTerminal, stderr, stdout};
-use std::pin::pin;
-
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 use form_urlencoded::Serializer;
-use futures_util::{StreamExt, stream};
-use indicatif::ProgressBar;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use super::body::{bodies, missing_device, piped_ids, read, set_device, value_of};
-use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT, WORKERS};
+use super::body::{absolute, bodies, missing_device, piped_ids, read, set_device, value_of};
+use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT};
 use super::content::Content;
 use super::failure::{Code, Failure};
 use super::http::Server;
-use super::nouns::{Noun, Verb};
+use super::noun::{Noun, Order, Verb};
 use super::output::{Form, Printer};
 use super::reference::Operation;
-use crate::terminal::{print, say};
+use crate::terminal::print;
 
 /// The characters of an id that are not escaped in a path.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The page size when all pages are read.
 const PAGE: u64 = 500;
-/// The number of requests from which a progress bar is shown.
-const MANY: usize = 20;
+/// The parameter that reverses the order of a list.
+const REVERT: &str = "revert=";
 
 /// Runs the command of a verb.
 ///
@@ -47,8 +42,13 @@ pub(super) async fn run(
             let requests = command.creations().await?;
             command.send_all(requests).await
         }
-        Verb::Get | Verb::Update | Verb::Delete => {
+        Verb::Get | Verb::Update => {
             let requests = command.of_ids(verb).await?;
+            command.send_all(requests).await
+        }
+        Verb::Delete => {
+            let requests = command.of_ids(verb).await?;
+            command.confirm_deletion(&requests).await?;
             command.send_all(requests).await
         }
         Verb::UpdateMany | Verb::DeleteMany => command.change_many(verb).await,
@@ -72,6 +72,15 @@ pub(super) struct Command<'c> {
 pub(super) struct Request {
     pub(super) path: String,
     pub(super) content: Option<Content>,
+    /// The id, or the object as JSON in one line, with which the request can be repeated.
+    pub(super) input: String,
+}
+
+impl Request {
+    /// Returns a request that is not one of several.
+    pub(super) fn only(path: String, content: Option<Content>) -> Self {
+        Self { path, content, input: String::new() }
+    }
 }
 
 impl Command<'_> {
@@ -83,7 +92,14 @@ impl Command<'_> {
         // Deletions have no output, and their flags lack the format.
         let form = self.matches.try_get_one::<Form>(OUTPUT).ok().flatten().copied().unwrap_or(Form::Jsonl);
         let columns = self.matches.try_get_many::<String>(COLUMNS).ok().flatten();
-        Printer::stdout(form, columns.into_iter().flatten().cloned().collect(), self.noun.id, many)
+        let printer =
+            Printer::stdout(form, columns.into_iter().flatten().cloned().collect(), self.noun.id, many);
+        match self.matches.try_get_one::<String>(COLUMNS) {
+            Ok(Some(_)) if self.matches.value_source(COLUMNS) == Some(ValueSource::CommandLine) => {
+                printer.with_chosen_columns()
+            }
+            _ => printer,
+        }
     }
 
     /// Prints the objects of all pages, or as many as `--limit` allows.
@@ -94,14 +110,21 @@ impl Command<'_> {
             let value = self.server.words.of(value);
             query = Some(Serializer::new(String::new()).append_pair(name, &value).finish());
         }
-        let path = self.path("").await?;
+        // People read the newest first, whatever the order of the API is (rulings P-08).
+        if self.noun.order == Order::OldestFirst
+            && !query.as_deref().is_some_and(|query| query.contains(REVERT))
+        {
+            query = Some(query.map_or(String::new(), |query| query + "&") + REVERT + "true");
+        }
+        let parent = self.parent();
+        let path = self.path(&parent).await?;
         let page_size = limit.min(PAGE).to_string();
         let mut path = match query {
             Some(query) => format!("{path}?{query}&pageSize={page_size}"),
             None => format!("{path}?pageSize={page_size}"),
         };
         if self.is_dry_run() {
-            return self.describe(&[Request { path, content: None }]);
+            return self.describe(&[Request::only(path, None)]);
         }
         let (mut printer, mut left) = (self.printer(true), limit);
         loop {
@@ -111,20 +134,25 @@ impl Command<'_> {
             let shown = list.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             printer.print(&list[..shown])?;
             left -= shown as u64;
-            let next = page["next"].as_str().and_then(|next| next.parse::<hyper::Uri>().ok());
-            match next.as_ref().and_then(hyper::Uri::path_and_query) {
-                Some(next) if left > 0 && !list.is_empty() => path = next.to_string(),
+            match next_of(&page) {
+                Some(next) if left > 0 && !list.is_empty() => path = next,
                 _ => return printer.end(),
             }
         }
     }
 
+    /// Returns the id of the object to which a list or a new object belongs; empty if the path has none.
+    fn parent(&self) -> String {
+        self.matches.try_get_one::<String>(ID).ok().flatten().cloned().unwrap_or_default()
+    }
+
     /// Returns the requests that create objects.
     async fn creations(&mut self) -> Result<Vec<Request>, Failure> {
-        let path = self.path("").await?;
+        let parent = self.parent();
+        let path = self.path(&parent).await?;
         if !self.operation.takes_json {
             let data = self.matches.get_one::<String>(DATA).map_or("-", String::as_str);
-            return Ok(vec![Request { path, content: Some(Content::Text(read(data)?)) }]);
+            return Ok(vec![Request::only(path, Some(Content::Text(read(data)?)))]);
         }
         let mut bodies = bodies(self.noun, &self.operation, self.matches, &self.server.words)?;
         if let Some(member) = missing_device(&self.operation, &bodies) {
@@ -137,7 +165,11 @@ impl Command<'_> {
         }
         Ok(bodies
             .into_iter()
-            .map(|body| Request { path: path.clone(), content: Some(Content::Json(body)) })
+            .map(|body| Request {
+                path: path.clone(),
+                input: body.to_string(),
+                content: Some(Content::Json(body)),
+            })
             .collect())
     }
 
@@ -158,7 +190,12 @@ impl Command<'_> {
             None
         };
         let ids: Vec<String> = self.matches.get_many(ID).into_iter().flatten().cloned().collect();
-        let ids = if ids.is_empty() { piped_ids(self.noun.id)? } else { ids };
+        let has_no_id = self.operation.variables().all(|variable| variable == TENANT);
+        let ids = match ids.is_empty() {
+            true if has_no_id => vec![String::new()],
+            true => piped_ids(self.noun.id)?,
+            false => ids,
+        };
         let query = self.query();
         let mut requests = Vec::new();
         for id in ids {
@@ -166,56 +203,14 @@ impl Command<'_> {
             if let Some(query) = &query {
                 path = format!("{path}?{query}");
             }
-            requests.push(Request { path, content: content.clone() });
+            requests.push(Request { path, content: content.clone(), input: id });
         }
         Ok(requests)
     }
 
-    /// Sends requests and prints their responses. A failed request does not prevent the others.
-    pub(super) async fn send_all(&mut self, requests: Vec<Request>) -> Result<(), Failure> {
-        if self.is_dry_run() {
-            return self.describe(&requests);
-        }
-        let (all, mut failures) = (requests.len(), Vec::new());
-        let mut printer = self.printer(all > 1);
-        let shown = all >= MANY && stderr().is_terminal() && !stdout().is_terminal();
-        let bar = if shown { ProgressBar::new(all as u64) } else { ProgressBar::hidden() };
-        // Verbs that always send one request do not have this flag.
-        let workers =
-            self.matches.try_get_one::<u64>(WORKERS).ok().flatten().map_or(1, |workers| *workers as usize);
-        let workers = workers.min(all.max(1));
-        // Each request in progress uses a connection of its own.
-        let idle = RefCell::new((0..workers).map(|_| self.server.another()).collect::<Vec<_>>());
-        let outcomes = stream::iter(requests).map(async |Request { path, content }| {
-            let mut server = idle.borrow_mut().pop().expect("there are as many as requests under way");
-            let outcome = server.expect(&self.operation.method, &path, content.as_ref()).await;
-            idle.borrow_mut().push(server);
-            (path, outcome)
-        });
-        let mut outcomes = pin!(outcomes.buffered(workers));
-        while let Some((path, outcome)) = outcomes.next().await {
-            match outcome {
-                Ok(response) if response.body.is_empty() => {}
-                Ok(response) => printer.print(&[response.json()?])?,
-                Err(failure) if all == 1 => return Err(failure),
-                Err(failure) => {
-                    bar.suspend(|| say(format_args!("{path}: {failure}")));
-                    failures.push(failure.code());
-                }
-            }
-            bar.inc(1);
-        }
-        bar.finish_and_clear();
-        printer.end()?;
-        match failures.first() {
-            Some(code) => Err(Failure::new(*code, format!("{} of {all} requests failed", failures.len()))),
-            None => Ok(()),
-        }
-    }
-
     /// Prints the requests without sending them.
     pub(super) fn describe(&self, requests: &[Request]) -> Result<(), Failure> {
-        for Request { path, content } in requests {
+        for Request { path, content, .. } in requests {
             let content = content.as_ref().map(|content| format!("{}\n", content.described()));
             let request = format!("{} {}{path}\n", self.operation.method, self.server.url);
             print((request + &content.unwrap_or_default()).as_bytes())?;
@@ -230,6 +225,7 @@ impl Command<'_> {
         for filter in &self.operation.filters {
             if let Some(value) = value_of(filter, self.matches) {
                 let text = value.as_str().map_or_else(|| value.to_string(), Into::into);
+                let text = if filter.is_time { absolute(&text) } else { text };
                 query.append_pair(&self.server.words.of(filter.name), &text);
                 any = true;
             }
@@ -280,6 +276,12 @@ impl Command<'_> {
         self.tenant = Some(tenant.clone());
         Ok(tenant)
     }
+}
+
+/// Returns the path and the query of the next page.
+pub(super) fn next_of(page: &Value) -> Option<String> {
+    let next = page["next"].as_str()?.parse::<hyper::Uri>().ok()?;
+    Some(next.path_and_query()?.to_string())
 }
 
 pub(super) fn escaped(text: &str) -> String {

@@ -67,7 +67,7 @@ impl Command<'_> {
         let path = self
             .path(self.matches.try_get_one::<String>(ID).ok().flatten().map_or("", String::as_str))
             .await?;
-        let request = Request { path, content: Some(Content::File(upload)) };
+        let request = Request::only(path, Some(Content::File(upload)));
         let sent = self.send_all(vec![request]).await;
         bar.finish_and_clear();
         sent
@@ -80,7 +80,7 @@ impl Command<'_> {
     pub(super) async fn download(&mut self) -> Result<(), Failure> {
         let path = self.path(self.matches.get_one::<String>(ID).map_or("", String::as_str)).await?;
         if self.is_dry_run() {
-            return self.describe(&[Request { path, content: None }]);
+            return self.describe(&[Request::only(path, None)]);
         }
         let file = self.matches.get_one::<PathBuf>(FILE);
         let failed = |error: std::io::Error, file: &Path| {

@@ -11,7 +11,7 @@ use super::bayeux::{Ended, Session};
 use super::commands::{COLUMNS, COUNT, OUTPUT};
 use super::failure::{Code, Failure};
 use super::http::Server;
-use super::nouns::Noun;
+use super::noun::Noun;
 use super::output::{Form, Printer};
 use crate::terminal::say;
 
@@ -36,16 +36,25 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
 
     let mut session = Session::open(server, ENDPOINT, &channel).await?;
     say(format_args!("watching {channel} at {}", server.url));
+    let mut last_warning = String::new();
     loop {
         let objects = match session.connect(server).await {
-            Ok(data) => data.iter().map(told).collect::<Vec<_>>(),
+            Ok(data) => {
+                last_warning.clear();
+                data.iter().map(told).collect::<Vec<_>>()
+            }
             Err(Ended::Session(why)) => {
                 say(format_args!("warning: the session ended ({why}); what happened meanwhile is not shown"));
                 session = reopened(server, &channel).await?;
                 continue;
             }
             Err(Ended::Connection(failure)) if failure.code() == Code::Unavailable => {
-                say(format_args!("warning: {failure}; trying again"));
+                let warning = format!("warning: {}; trying again until it works", failure.without_prefix());
+                // The same warning once a second would hide everything else.
+                if warning != last_warning {
+                    say(&warning);
+                    last_warning = warning;
+                }
                 sleep(PAUSE).await;
                 continue;
             }

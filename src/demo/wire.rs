@@ -30,7 +30,7 @@ impl Wire {
     /// The address is invalid.
     pub(super) fn of(url: &str, user: &str, password: &str) -> Result<Self, Failure> {
         let (user, password, words) = (user.into(), password.into(), Words::default());
-        let profile = Profile { url: url.into(), user, password, words };
+        let profile = Profile { url: url.into(), user, password, words, authorities: None };
         Ok(Self { server: Server::of(profile)? })
     }
 

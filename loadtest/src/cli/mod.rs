@@ -27,7 +27,7 @@ pub(crate) use self::faults::{Availability, Durability, Stop, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
-pub(crate) use self::scenario_file::{CheckFile, Compare, Explain, RunFile, Worker};
+pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, RunFile, Worker};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Alarms, Measurements, Ramp};
@@ -70,6 +70,8 @@ pub(crate) enum ProgramCommand {
     Worker(Worker),
     /// Explains what `run` would do with a scenario file, without doing it
     Check(CheckFile),
+    /// Counts or removes the devices and users that runs left because they were killed
+    Clean(Clean),
     /// Compares two results of `run`: what is better, what is worse, and what is noise
     Compare(Compare),
     /// Explains the words of scenario files and reports

@@ -53,6 +53,17 @@ pub(crate) struct CheckFile {
     pub(crate) settings: Vec<String>,
 }
 
+/// Settings of `clean`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Clean {
+    /// Remove them; without this flag they are only counted
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Leave what is younger than this many minutes, because it may belong to a run that goes on
+    #[arg(long, default_value_t = 60, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    pub(crate) older_than: u64,
+}
+
 /// Settings of `compare`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Compare {

@@ -44,6 +44,7 @@ use self::world::World;
 use crate::body::Kind;
 use crate::cli::Common;
 use crate::error::Error;
+use crate::interruption::interrupted;
 use crate::ledger::{ReceiverId, Watch};
 use crate::mark::{self, Mark};
 use crate::operations::{self, Operation};
@@ -100,6 +101,8 @@ struct Begun {
 /// The results at the end: a report for each phase that has started.
 pub(crate) struct Closed {
     pub(crate) reports: Vec<Report>,
+    /// How many devices, users, template sets and tenants were removed, and how many could not be removed.
+    pub(crate) removed: usize,
     pub(crate) left: usize,
     /// The reasons why results are incomplete: a worker is lost, or the servers do not respond or do not stop.
     pub(crate) failures: Vec<Error>,
@@ -109,7 +112,8 @@ impl Population {
     /// Starts the servers if there are any, registers the devices, and connects all clients, here or at workers.
     ///
     /// # Errors
-    /// The server rejects a step, a client cannot connect, or a worker does not respond.
+    /// The server rejects a step, a client cannot connect, a worker does not respond, or a signal ends the run. What was
+    /// created is removed then.
     pub(crate) async fn open(
         plan: &Plan,
         common: &Common,
@@ -131,14 +135,18 @@ impl Population {
         let began_at = OffsetDateTime::now_utc() - CLOCK_MARGIN;
         let user = common.creator(plan.servers.is_some() && !plan.tenants.is_empty());
         let creator = Arc::new(targets[0].with_user(user, &common.password));
-        let world = World::build(&creator, plan, user, &common.password).await?;
+        let mut world = World::default();
+        let built = unless_interrupted(world.build(&creator, plan, user, &common.password)).await;
+        if let Err(error) = built {
+            return Err(given_up(error, &world, &creator, common).await);
+        }
         let run = Run::new(world.devices.len() * TOPICS as usize);
         let database = run.add_receiver(Watch::All);
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
         let (shared, specs) = Shared::new(plan, run, world, targets, share);
         let generators = match workers {
-            Some(workers) => workers.begin(&shared).await.map(Generators::Workers),
-            None => Generator::start(&shared, plan, share, specs, common.connecting)
+            Some(workers) => unless_interrupted(workers.begin(&shared)).await.map(Generators::Workers),
+            None => unless_interrupted(Generator::start(&shared, plan, share, specs, common.connecting))
                 .await
                 .map(|generator| Generators::Own(Box::new(generator))),
         };
@@ -156,12 +164,7 @@ impl Population {
                 phases: Vec::new(),
                 disturbances: Vec::new(),
             }),
-            Err(error) => {
-                if !common.keep {
-                    shared.world.remove(&creator).await;
-                }
-                Err(error)
-            }
+            Err(error) => Err(given_up(error, &shared.world, &creator, common).await),
         }
     }
 
@@ -241,11 +244,11 @@ impl Population {
         drop(generators);
         let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
         // The data in a private database stays in its directory.
-        let left = if keeps { 0 } else { shared.world.remove(&creator).await };
+        let (removed, left) = if keeps { (0, 0) } else { shared.world.remove(&creator).await };
         if let Some(servers) = servers {
             failures.extend(servers.stop().await.err());
         }
-        Closed { reports, left, failures }
+        Closed { reports, removed, left, failures }
     }
 }
 
@@ -289,6 +292,28 @@ impl Generators {
             Self::Workers(workers) => workers.finish(shared, quiet, limit).await,
         }
     }
+}
+
+/// Waits for a step of the preparation, which a signal ends.
+async fn unless_interrupted<T>(step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    tokio::select! {
+        done = step => done,
+        signal = interrupted() => {
+            signal?;
+            Err(Error::Refused("interrupted".to_owned()))
+        }
+    }
+}
+
+/// Removes what a preparation created before it failed, and returns the error with what is left.
+async fn given_up(error: Error, world: &World, creator: &Arc<Target>, common: &Common) -> Error {
+    if common.keep {
+        return error;
+    }
+    let (removed, left) = world.remove(creator).await;
+    Error::Refused(format!(
+        "{error}; {removed} devices, users or tenants removed, {left} could not be removed"
+    ))
 }
 
 /// Reads back all stored data.

@@ -66,6 +66,8 @@ struct Created {
     /// The id, if the tenant itself was created.
     tenant: Option<String>,
     fleets: Vec<(Fleet, Vec<String>)>,
+    /// The fleet whose registration has begun and not ended.
+    unfinished: Option<Fleet>,
     sets: Vec<TemplateSet>,
 }
 
@@ -83,15 +85,16 @@ impl World {
     /// creates tenants.
     ///
     /// # Errors
-    /// The server rejects a step; [`Self::remove`] removes what was created before.
+    /// The server rejects a step. [`Self::remove`] removes what was created before, also if this future is dropped.
     pub(super) async fn build(
+        &mut self,
         target: &Arc<Target>,
         plan: &Plan,
         user: &str,
         password: &str,
-    ) -> Result<Self, Error> {
+    ) -> Result<(), Error> {
         let own = Login { user: user.to_owned(), password: password.to_owned() };
-        let mut world = Self { groups: vec![0..0; plan.groups.len()], ..Self::default() };
+        self.groups = vec![0..0; plan.groups.len()];
         let names: Vec<Option<&String>> =
             if plan.tenants.is_empty() { vec![None] } else { plan.tenants.iter().map(Some).collect() };
         for (tenant, name) in names.into_iter().enumerate() {
@@ -99,14 +102,14 @@ impl World {
                 Some(name) => create_tenant(target, name).await?,
                 None => Place::of(None, own.clone()),
             };
-            world.places.push(place);
+            self.places.push(place);
             for (number, group) in plan.groups.iter().enumerate() {
                 if group.tenant.unwrap_or_default() == tenant {
-                    world.register(target, tenant, number, group).await?;
+                    self.register(target, tenant, number, group).await?;
                 }
             }
         }
-        Ok(world)
+        Ok(())
     }
 
     async fn register(
@@ -119,14 +122,19 @@ impl World {
         let place = &mut self.places[tenant];
         let target = Arc::new(place.administrator.at(target));
         let count = group.count as usize;
-        let fleet = Fleet::register(&target, Rows { devices: count, agents: count, group: None }).await?;
+        let fleet = Fleet::new(&target, count).await?;
+        // A registration that is interrupted has created devices, too.
+        place.created.unfinished = Some(fleet.clone());
+        fleet.register_all(&target, Rows { devices: count, agents: count, group: None }).await?;
         let ids = fleet.ids(&target).await?;
         if place.created.sets.is_empty() && group.transports.contains(&Transport::CsvPoll) {
             let objects = format!("{}-objects", fleet.name());
             let rows = TemplateSet::register(&target, fleet.name(), template_set::rows()).await?;
+            place.x_ids[0] = rows.x_id.clone();
+            place.created.sets.push(rows);
             let objects = TemplateSet::register(&target, &objects, template_set::objects()).await?;
-            place.x_ids = [rows.x_id.clone(), objects.x_id.clone()];
-            place.created.sets = vec![rows, objects];
+            place.x_ids[1] = objects.x_id.clone();
+            place.created.sets.push(objects);
         }
         let first = self.devices.len() as u32;
         let transports = group.transports.iter().copied().cycle();
@@ -140,6 +148,7 @@ impl World {
         self.groups[number] = first..last;
         place.devices = if place.devices.is_empty() { first..last } else { place.devices.start..last };
         place.created.fleets.push((fleet, ids));
+        place.created.unfinished = None;
         Ok(())
     }
 
@@ -169,25 +178,33 @@ impl World {
         &self.places[home.0].x_ids
     }
 
-    /// Removes the devices with their users, the template sets and the tenants. Returns how many could not be removed.
-    /// `target` is the server and user that created them.
-    pub(super) async fn remove(&self, target: &Arc<Target>) -> usize {
-        let mut left = 0;
+    /// Removes the devices with their users, the template sets and the tenants. Returns how many were removed and how
+    /// many could not be removed. `target` is the server and user that created them.
+    pub(super) async fn remove(&self, target: &Arc<Target>) -> (usize, usize) {
+        let (mut all, mut left) = (0, 0);
         for Place { administrator, created, .. } in &self.places {
             if let Some(id) = &created.tenant {
+                all += 1;
                 let request = target.delete(&format!("{TENANTS}/{id}"));
                 left += devices::send_all(target, "removing tenants", vec![request], 204).await;
                 continue;
             }
             let target = Arc::new(administrator.at(target));
             for (fleet, ids) in &created.fleets {
+                all += ids.len() + fleet.len();
                 left += fleet.remove(&target, ids).await;
             }
             for set in &created.sets {
+                all += 1;
                 left += set.remove(&target).await;
             }
+            if let Some(fleet) = &created.unfinished {
+                let (removed, remaining) = fleet.remove_found(&target).await;
+                all += removed + remaining;
+                left += remaining;
+            }
         }
-        left
+        (all.saturating_sub(left), left)
     }
 }
 

@@ -20,6 +20,9 @@ use crate::latency::Delay;
 use crate::ledger::Audit;
 use crate::session_ledger::SessionAudit;
 
+/// The least width of the column of labels, in characters.
+const NARROWEST: usize = 24;
+
 /// Everything a scenario measured; parts it does not measure are absent.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Report {
@@ -98,11 +101,9 @@ impl Report {
 
     /// Returns the table, with one figure per line.
     pub(crate) fn table(&self) -> String {
-        let mut table = String::new();
-        for (label, value) in self.rows() {
-            table += &format!("{label:<24} {value}\n");
-        }
-        table
+        let rows = self.rows();
+        let width = rows.iter().map(|(label, _)| label.chars().count()).fold(NARROWEST, usize::max);
+        rows.into_iter().map(|(label, value)| format!("{label:<width$} {value}\n")).collect()
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {

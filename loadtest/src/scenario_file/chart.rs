@@ -12,6 +12,9 @@ const BOTTOM: f64 = 26.0;
 /// The largest number of points that a chart draws. With more points, it draws the largest value of each interval.
 const MOST_POINTS: usize = 450;
 
+/// The multiple of the usual distance of two points from which on a line has a gap.
+const GAP: f64 = 2.5;
+
 /// A line of a chart.
 pub(super) struct Line {
     pub(super) name: &'static str,
@@ -75,11 +78,11 @@ impl Chart<'_> {
         }
         let mut legend = LEFT + 8.0 * self.title.chars().count() as f64;
         for (number, line) in drawn {
-            let points: Vec<String> = thinned(&line.points)
-                .map(|(x, y)| place(x, y))
-                .map(|(x, y)| format!("{x:.1},{y:.1}"))
-                .collect();
-            svg += &format!("<polyline class=\"l{number}\" points=\"{}\"/>\n", points.join(" "));
+            for part in parts(&line.points) {
+                let points: Vec<String> =
+                    thinned(part).map(|(x, y)| place(x, y)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+                svg += &format!("<polyline class=\"l{number}\" points=\"{}\"/>\n", points.join(" "));
+            }
             if !line.name.is_empty() {
                 svg += &format!(
                     "<line class=\"l{number}\" x1=\"{legend}\" x2=\"{}\" y1=\"8\" y2=\"8\"/><text x=\"{}\" \
@@ -134,6 +137,14 @@ pub(super) fn seconds(end: f64) -> Vec<(f64, String)> {
     below
 }
 
+/// Splits a line where points are missing: where the distance of two is more than [`GAP`] times the usual one.
+fn parts(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
+    let mut distances: Vec<f64> = points.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    distances.sort_by(f64::total_cmp);
+    let usual = distances.get(distances.len() / 2).copied().unwrap_or_default();
+    points.chunk_by(move |before, after| after.0 - before.0 <= GAP * usual)
+}
+
 /// Returns the largest point of each interval, so that no peak is lost.
 fn thinned(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let size = points.len().div_ceil(MOST_POINTS);
@@ -171,6 +182,16 @@ mod tests {
         let nothing =
             Chart { title: "t", lines: vec![line(&[(0.0, 1.0)])], below: seconds(1.0), uprights: &[] };
         assert_eq!(nothing.svg(), "");
+    }
+
+    #[test]
+    fn line_has_a_gap_where_seconds_are_missing() {
+        let points: Vec<(f64, f64)> = [1.0, 2.0, 3.0, 4.1, 7.2, 8.2, 9.2].map(|x| (x, 1.0)).into();
+        let lengths: Vec<usize> = parts(&points).map(<[_]>::len).collect();
+        assert_eq!(lengths, [4, 3]);
+        assert_eq!(parts(&[]).count(), 0);
+        let svg = Chart { title: "t", lines: vec![line(&points)], below: seconds(10.0), uprights: &[] }.svg();
+        assert_eq!(svg.matches("<polyline").count(), 2);
     }
 
     #[test]

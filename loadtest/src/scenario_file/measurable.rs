@@ -1,5 +1,6 @@
 //! Refuses thresholds on figures that the phase of a population cannot measure, because they could never hold.
 
+use super::CAN_NEVER_HOLD;
 use super::figure::Figure;
 use super::threshold::Threshold;
 use crate::object_kind::ObjectKind;
@@ -10,7 +11,7 @@ use crate::population::plan::{Act, Group, Listens, PhasePlan, Plan, Transport};
 /// # Errors
 /// A text that says why no run can.
 pub(super) fn check(threshold: &Threshold, plan: &Plan, phase: &PhasePlan) -> Result<(), String> {
-    let refused = |reason| format!("threshold {:?} can never hold: {reason}", threshold.sentence);
+    let refused = |reason| format!("threshold {:?} {CAN_NEVER_HOLD}: {reason}", threshold.sentence);
     reason_against(threshold.figure, plan, phase).map_or(Ok(()), |reason| Err(refused(reason)))
 }
 

@@ -15,6 +15,9 @@ mod html;
 mod junit;
 mod load;
 mod measurable;
+mod mistakes;
+#[cfg(test)]
+mod mistakes_tests;
 mod outcome;
 mod pulse;
 mod run;
@@ -46,6 +49,11 @@ use self::threshold::Threshold;
 use crate::cli::Common;
 use crate::error::Error;
 use crate::population::plan::{Falsification, Plan};
+
+/// The longest phase.
+const LONGEST: Duration = Duration::from_secs(31 * 86_400);
+/// The words of an error about a figure that a phase cannot measure.
+const CAN_NEVER_HOLD: &str = "can never hold";
 
 /// A scenario file.
 #[derive(Debug)]
@@ -129,12 +137,35 @@ struct Source<'a> {
 impl Source<'_> {
     /// Returns an error at a position (bytes from the start), with the number of its line.
     fn error(&self, at: usize, message: &str) -> Error {
-        let line = 1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count();
-        Error::Refused(format!("{}:{line}: {message}", self.file.display()))
+        let before = &self.text[..at.min(self.text.len())];
+        let added = before.lines().filter(|line| line.ends_with(setting::ADDED)).count();
+        let line = 1 + before.bytes().filter(|byte| *byte == b'\n').count() - added;
+        Error::Mistake { file: self.file.display().to_string(), line, reason: message.to_owned() }
+    }
+
+    /// Returns an error at a key of the table that begins at a position, or at the table if it lacks the key.
+    fn error_at(&self, table: usize, key: &str, message: &str) -> Error {
+        let (mut at, mut found) = (table, table);
+        for (number, line) in self.text[table..].split_inclusive('\n').enumerate() {
+            if number > 0 && line.trim_start().starts_with('[') {
+                break;
+            }
+            let rest = line.trim_start().strip_prefix(key).map(str::trim_start);
+            if rest.is_some_and(|rest| rest.starts_with('=')) {
+                found = at;
+                break;
+            }
+            at += line.len();
+        }
+        self.error(found, message)
     }
 
     fn of_toml(&self, error: &toml::de::Error) -> Error {
-        self.error(error.span().map_or(0, |span| span.start), error.message())
+        let mut message = error.message().to_owned();
+        for (kind, allowed) in [("expected u16", "0 to 65535"), ("expected u32", "0 to 4294967295")] {
+            message = message.replace(kind, &format!("expected a whole number from {allowed}"));
+        }
+        self.error(error.span().map_or(0, |span| span.start), &message)
     }
 }
 
@@ -168,8 +199,13 @@ impl ScenarioFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Fails like [`Self::read`].
+    /// Fails like [`Self::read`], and lists all mistakes that can be found at once.
     pub(crate) fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
+        Self::parse_once(file, text, common).map_err(|first| mistakes::all(first, file, text, common))
+    }
+
+    /// Reads the text of a file up to the first mistake.
+    fn parse_once(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
         let source = Source { file, text };
         let mut table: FileTable = toml::from_str(text).map_err(|error| source.of_toml(&error))?;
         let phases = std::mem::take(&mut table.phase);
@@ -198,7 +234,8 @@ fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Ra
     };
     if let Some(servers) = table.servers {
         let at = servers.span().start;
-        let servers = servers.into_inner().plan().map_err(|reason| source.error(at, &reason))?;
+        let servers = servers.into_inner().plan();
+        let servers = servers.map_err(|(key, reason)| source.error_at(at, key, &reason))?;
         plan.servers = Some(servers);
     }
     let mut rates = Rates::new();
@@ -213,8 +250,8 @@ fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Ra
     }
     for dashboard in table.dashboard {
         let at = dashboard.span().start;
-        let dashboard =
-            dashboard.into_inner().plan(&plan.tenants).map_err(|reason| source.error(at, &reason))?;
+        let dashboard = dashboard.into_inner().plan(&plan.tenants);
+        let dashboard = dashboard.map_err(|(key, reason)| source.error_at(at, key, &reason))?;
         plan.dashboards.push(dashboard);
     }
     if plan.groups.is_empty() && (plan.servers.is_some() || !plan.dashboards.is_empty()) {
@@ -237,8 +274,11 @@ impl Phase {
         let lasts = match (&plan, lasts) {
             (Some(_), Some(lasts)) => duration(lasts.get_ref())
                 .ok()
-                .filter(|lasts| !lasts.is_zero())
-                .ok_or_else(|| source.error(lasts.span().start, "lasts: write a time such as \"30s\""))?,
+                .filter(|lasts| !lasts.is_zero() && *lasts <= LONGEST)
+                .ok_or_else(|| {
+                    let at = lasts.span().start;
+                    source.error(at, "lasts: write a time such as \"30s\", at most 31 days")
+                })?,
             (Some(_), None) => return Err(refused("needs `lasts`, such as \"30s\"")),
             (None, None) if load.is_empty() => {
                 return Err(refused("has no [[phase.load]], and there is no [[group]]"));

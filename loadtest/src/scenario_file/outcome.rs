@@ -32,9 +32,13 @@ pub(super) struct Outcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_early: Option<String>,
     pub(super) phases: Vec<PhaseOutcome>,
+    /// The names of the phases that never began, because the run ended early.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_begun: Vec<String>,
     /// The faults that were caused at servers and clients.
     pub(super) happened: Vec<Mark>,
-    /// The number of devices and users that could not be removed.
+    /// The number of devices, users, template sets and tenants that were removed, and of those that could not be removed.
+    pub(super) removed: usize,
     pub(super) left: usize,
 }
 
@@ -87,7 +91,7 @@ pub(super) struct LoadOutcome {
 impl Outcome {
     /// Adds the results of the groups, and the reasons why they are incomplete.
     pub(super) fn add(&mut self, closed: Closed) {
-        self.left = closed.left;
+        (self.removed, self.left) = (closed.removed, closed.left);
         for (phase, report) in self.phases.iter_mut().zip(closed.reports) {
             phase.loads.insert(0, LoadOutcome::of("groups".to_owned(), Ok(report)));
         }

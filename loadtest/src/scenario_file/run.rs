@@ -17,18 +17,22 @@ use super::{Phase, ScenarioFile, html, junit};
 use crate::cli::{Common, RunFile};
 use crate::devices;
 use crate::error::Error;
+use crate::interruption::interrupted;
 use crate::population::{Assignments, Population};
 use crate::report;
 use crate::scenario;
 use crate::target::Target;
 
+/// The reason why a run ended early after a signal.
+const INTERRUPTED: &str = "interrupted";
+
 /// Runs a file, prints the result and writes it to the requested files. Returns whether the run was clean and not worse
-/// than its baseline. Ctrl-C, a lost server or a lost worker ends the run early: the result then contains the figures
+/// than its baseline. A signal, a lost server or a lost worker ends the run early: the result then contains the figures
 /// until that time and the reason, and the created devices are removed.
 ///
 /// # Errors
-/// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or Ctrl-C
-/// was pressed.
+/// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or a
+/// signal ended the run.
 pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common) -> Result<bool, Error> {
     let (target, server) = common.target_and_server()?;
     let baseline = settings.baseline.as_deref().map(Baseline::read).transpose()?;
@@ -38,13 +42,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     }
     let began = OffsetDateTime::now_utc();
     let mut population = match &file.plan {
-        Some(plan) => Some(tokio::select! {
-            opened = Box::pin(Population::open(plan, common, file.assignments(settings))) => opened?,
-            signal = tokio::signal::ctrl_c() => {
-                signal?;
-                return Err(devices::remove_interrupted(common.keep).await);
-            }
-        }),
+        Some(plan) => Some(Box::pin(Population::open(plan, common, file.assignments(settings))).await?),
         None => None,
     };
     let started = Instant::now();
@@ -54,9 +52,9 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     let mut phases = Vec::new();
     let ended_early = tokio::select! {
         () = play(file, population.as_mut(), started, &mut phases) => None,
-        signal = tokio::signal::ctrl_c() => {
+        signal = interrupted() => {
             signal?;
-            Some("interrupted".to_owned())
+            Some(INTERRUPTED.to_owned())
         }
         reason = target.lost(), if uses_target => Some(reason),
     };
@@ -87,6 +85,12 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     for (phase, of_file) in outcome.phases.iter_mut().zip(&file.phases) {
         phase.judge(&of_file.thresholds, &samples, &delays);
     }
+    outcome.not_begun =
+        file.phases.iter().skip(outcome.phases.len()).map(|phase| phase.name.clone()).collect();
+    if let (Some(_), Some(last)) = (&outcome.ended_early, outcome.phases.last_mut()) {
+        // A part of a phase is not the phase.
+        last.clean = false;
+    }
     outcome.clean = outcome.ended_early.is_none() && outcome.phases.iter().all(|phase| phase.clean);
     finish(&outcome, settings, common, baseline).await
 }
@@ -104,8 +108,8 @@ async fn finish(
     write(settings.report.as_deref(), || Ok(html::page(outcome)))?;
     let compared = baseline.map(|baseline| baseline.judge(outcome, settings.tolerance)).transpose();
     if let Some(reason) = &outcome.ended_early {
-        if reason == "interrupted" {
-            return Err(devices::remove_interrupted(common.keep).await);
+        if reason == INTERRUPTED {
+            return Err(after_interruption(outcome, common.keep).await);
         }
         return Err(Error::Refused(reason.clone()));
     }
@@ -119,6 +123,16 @@ async fn finish(
         )),
         None => Ok(outcome.clean && !is_worse),
     }
+}
+
+/// Removes the devices of loads that were interrupted, and returns the error that ends the program. Those of groups are
+/// removed before the result exists.
+async fn after_interruption(outcome: &Outcome, keep: bool) -> Error {
+    let (removed, left) = devices::remove_interrupted(keep).await;
+    let (removed, left) = (outcome.removed + removed, outcome.left + left);
+    Error::Refused(format!(
+        "interrupted; {removed} devices, users or tenants removed, {left} could not be removed"
+    ))
 }
 
 impl ScenarioFile {

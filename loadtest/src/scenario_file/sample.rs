@@ -1,6 +1,7 @@
 //! Samples servers, PostgreSQL, clients and the generator once a second.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::IsTerminal as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Expensive values are read only once in this many samples: the memory of all processes of PostgreSQL, files, the size
 /// of the database.
 const SELDOM: u64 = 10;
+/// Where no bar shows the progress, each fifth sample is a line on standard error.
+const SHOWN_EVERY: u64 = 5;
 /// The largest number of points of which all pairs are compared.
 const MOST_POINTS: usize = 600;
 
@@ -60,6 +63,9 @@ impl Sampler {
             loop {
                 ticks.tick().await;
                 let sample = look.take(started).await;
+                if look.count.is_multiple_of(SHOWN_EVERY) && !std::io::stderr().is_terminal() {
+                    line(&sample).iter().for_each(|line| eprintln!("{line}"));
+                }
                 taken.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
             }
         });
@@ -176,6 +182,22 @@ impl Look {
     }
 }
 
+/// Returns how it goes, for people who watch the log of a run; `None` without groups of devices.
+fn line(sample: &Sample) -> Option<String> {
+    let count = |name| sample.value(name).unwrap_or_default();
+    let posts = sample.value("posts")?;
+    let mut line = format!(
+        "{:>7.1} s: {posts:.0} posts/s, {:.0} failed, {:.0} notified/s",
+        sample.at,
+        count("failed"),
+        count("notified")
+    );
+    if let Some(rare) = sample.value("notified_p99_ms") {
+        line += &format!(" with p99 {rare:.0} ms");
+    }
+    Some(line + &format!(", {:.0} sessions", count("sessions")))
+}
+
 /// Returns the growth of a value per second: the median of the slopes between all pairs of samples.
 pub(super) fn slope(samples: &[Sample], name: &str) -> Option<f64> {
     let known: Vec<(f64, f64)> =
@@ -198,6 +220,25 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_says_how_it_goes() {
+        let mut sample = Sample { at: 12.04, ..Sample::default() };
+        assert_eq!(line(&sample), None);
+        for (name, value) in [
+            ("posts", 300.0),
+            ("failed", 2.0),
+            ("notified", 600.0),
+            ("notified_p99_ms", 12.4),
+            ("sessions", 730.0),
+        ] {
+            sample.set(name, Some(value));
+        }
+        assert_eq!(
+            line(&sample).unwrap(),
+            "   12.0 s: 300 posts/s, 2 failed, 600 notified/s with p99 12 ms, 730 sessions"
+        );
+    }
 
     #[test]
     fn slope_is_that_of_most_pairs() {

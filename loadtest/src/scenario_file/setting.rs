@@ -5,6 +5,11 @@ use toml::de::{DeTable, DeValue};
 use super::Source;
 use crate::error::Error;
 
+/// The end of a line that a setting has added to the text; such lines are not counted.
+pub(super) const ADDED: &str = "# --set";
+/// The keys of a file that have a default, so that a setting may add them.
+const OPTIONAL: [&str; 4] = ["seed", "connections", "verify", "falsify"];
+
 /// Returns the text of a file with a replaced value; all lines keep their numbers. The words of a path are keys, or the
 /// name or the number of one of several tables.
 ///
@@ -13,6 +18,9 @@ use crate::error::Error;
 pub(super) fn replaced(source: &Source<'_>, setting: &str) -> Result<String, Error> {
     let refused = |reason: String| Error::Refused(format!("--set {setting}: {reason}"));
     let (path, value) = setting.split_once('=').ok_or_else(|| refused("write KEY=VALUE".to_owned()))?;
+    if OPTIONAL.contains(&path.trim()) {
+        return with_key(source, path.trim(), value.trim());
+    }
     let table = DeTable::parse(source.text).map_err(|error| source.of_toml(&error))?;
     let words: Vec<&str> = path.trim().split('.').collect();
     let mut range = None;
@@ -30,13 +38,26 @@ pub(super) fn replaced(source: &Source<'_>, setting: &str) -> Result<String, Err
     }
     let range = range.filter(|_| !matches!(tables.last(), Some(DeValue::Table(_) | DeValue::Array(_))));
     let range = range.ok_or_else(|| refused("that is not a single value".to_owned()))?;
-    let value = value.trim();
-    let is_toml = |text: &str| {
-        toml::from_str::<toml::Table>(&format!("x = {text}")).is_ok_and(|table| table.len() == 1)
-    };
-    // Quotes around a text are optional.
-    let value = if is_toml(value) { value.to_owned() } else { format!("{value:?}") };
+    let value = quoted(value.trim());
     Ok(format!("{}{value}{}", &source.text[..range.start], &source.text[range.end..]))
+}
+
+/// Returns the text of a file with a key outside of all tables, which replaces the one of the file.
+fn with_key(source: &Source<'_>, key: &str, value: &str) -> Result<String, Error> {
+    let table = DeTable::parse(source.text).map_err(|error| source.of_toml(&error))?;
+    let value = quoted(value);
+    let found =
+        table.get_ref().iter().find(|(known, _)| known.get_ref() == key).map(|(_, value)| value.span());
+    Ok(match found {
+        Some(range) => format!("{}{value}{}", &source.text[..range.start], &source.text[range.end..]),
+        None => format!("{key} = {value} {ADDED}\n{}", source.text),
+    })
+}
+
+/// Returns a value of TOML. Quotes around a text are optional.
+fn quoted(value: &str) -> String {
+    let parsed = toml::from_str::<toml::Table>(&format!("x = {value}"));
+    if parsed.is_ok_and(|table| table.len() == 1) { value.to_owned() } else { format!("{value:?}") }
 }
 
 /// Returns the value of a key of a table, or the table with this name or number among several.
@@ -74,6 +95,18 @@ mod tests {
         assert!(set("group.a.count=500").unwrap().contains("name = \"a\"\ncount = 500 # many\n"));
         assert!(set("group.2.count = 9").unwrap().ends_with("count = 9\n"));
         assert!(set("name=other words").unwrap().starts_with("name = \"other words\"\n"));
+    }
+
+    #[test]
+    fn keys_with_a_default_need_not_be_in_the_file() {
+        let text = set("verify=false").unwrap();
+        assert!(text.starts_with("verify = false # --set\nname = \"x\"\n"), "{text}");
+        let source = Source { file: Path::new("x.toml"), text: &text };
+        let at = text.find("count = 7").unwrap();
+        assert_eq!(source.error(at, "wrong").to_string(), "x.toml:4: wrong");
+        let again = replaced(&source, "verify=true").unwrap();
+        assert!(again.starts_with("verify = true # --set\nname"), "{again}");
+        assert!(set("falsify=drop").unwrap().starts_with("falsify = \"drop\""));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use toml::{Spanned, Value};
 
 use super::{Source, load::text_of};
@@ -21,11 +22,24 @@ use crate::quantity::{Unit, parse};
 const MOST_DEVICES: u32 = 100_000;
 
 /// One word, or several of them.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone)]
 enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
+}
+
+impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
+    /// An error names the allowed words, which an untagged enum of serde does not.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let refused = |error: toml::de::Error| D::Error::custom(error.message());
+        match Value::deserialize(deserializer)? {
+            Value::Array(all) => {
+                let all: Result<_, _> = all.into_iter().map(T::deserialize).collect();
+                all.map(Self::Many).map_err(refused)
+            }
+            one => T::deserialize(one).map(Self::One).map_err(refused),
+        }
+    }
 }
 
 impl<T> OneOrMany<T> {
@@ -69,15 +83,15 @@ impl ServersTable {
     /// Validates the table and returns the plan.
     ///
     /// # Errors
-    /// Too many servers, or port numbers above the largest one.
-    pub(super) fn plan(self) -> Result<ServersPlan, String> {
+    /// Too many servers, or port numbers above the largest one, with the key of the value.
+    pub(super) fn plan(self) -> Result<ServersPlan, (&'static str, String)> {
         let Self { command, count, port, database_url, directory, round_robin } = self;
         match ((1..=16).contains(&count), (1024..=65_000).contains(&port)) {
             (true, true) => {
                 Ok(ServersPlan { command, count, port, database_url, directory, is_round_robin: round_robin })
             }
-            (false, _) => Err(format!("count = {count}: allowed are 1 to 16 servers")),
-            (_, false) => Err(format!("port = {port}: allowed are 1024 to 65000")),
+            (false, _) => Err(("count", format!("count = {count}: allowed are 1 to 16 servers"))),
+            (_, false) => Err(("port", format!("port = {port}: allowed are 1024 to 65000"))),
         }
     }
 }
@@ -159,8 +173,12 @@ impl GroupTable {
         tenants: &[String],
     ) -> Result<(Group, [Option<Curve>; ACTS.len()]), Error> {
         let refused = |reason: String| source.error(at, &format!("group {:?}: {reason}", self.name));
+        let at_key = |key: &'static str| {
+            let name = &self.name;
+            move |reason: String| source.error_at(at, key, &format!("group {name:?}: {reason}"))
+        };
         if !(1..=MOST_DEVICES).contains(&self.count) {
-            return Err(refused(format!("count = {}: allowed are 1 to {MOST_DEVICES}", self.count)));
+            return Err(at_key("count")(format!("count = {}: allowed are 1 to {MOST_DEVICES}", self.count)));
         }
         let given = [&self.alarms, &self.events, &self.measurements, &self.operations, &self.reconnects];
         let mut rates = [None; ACTS.len()];
@@ -168,6 +186,9 @@ impl GroupTable {
             *rate = value.as_ref().map(|value| curve(source, value)).transpose()?;
         }
         let transports = self.transport.clone().map_or(vec![Transport::JsonPoll], OneOrMany::into_vec);
+        if self.listens.is_some() && transports.iter().all(|transport| *transport == Transport::Rest) {
+            return Err(at_key("listens")("devices of transport rest receive nothing".to_owned()));
+        }
         let modes = match (self.mode, &self.modes) {
             (Some(_), Some(_)) => return Err(refused("write either mode or modes".to_owned())),
             (mode, None) => vec![(mode.unwrap_or_default(), 1)],
@@ -181,12 +202,12 @@ impl GroupTable {
         }
         let group = Group {
             name: self.name.clone(),
-            tenant: tenant(self.tenant.as_deref(), tenants).map_err(refused)?,
+            tenant: tenant(self.tenant.as_deref(), tenants).map_err(at_key("tenant"))?,
             count: self.count,
             transports,
-            listens: listens(self.listens.clone()).map_err(refused)?,
+            listens: listens(self.listens.clone()).map_err(at_key("listens"))?,
             acknowledges: self.acknowledges,
-            takes: self.takes.as_deref().map_or(Ok(Duration::ZERO), duration).map_err(refused)?,
+            takes: self.takes.as_deref().map_or(Ok(Duration::ZERO), duration).map_err(at_key("takes"))?,
             modes,
         };
         check_acts(&group, &rates).map_err(refused)?;
@@ -246,19 +267,22 @@ impl DashboardTable {
     /// Validates the table and returns the plan.
     ///
     /// # Errors
-    /// An invalid value.
-    pub(super) fn plan(self, tenants: &[String]) -> Result<Dashboards, String> {
+    /// An invalid value, with its key.
+    pub(super) fn plan(self, tenants: &[String]) -> Result<Dashboards, (&'static str, String)> {
         let transports = self.transport.map_or(vec![Transport::WebSocket], OneOrMany::into_vec);
         if transports.iter().any(|transport| matches!(transport, Transport::Rest | Transport::CsvPoll)) {
-            return Err("transport: allowed are json-poll and web-socket".to_owned());
+            return Err(("transport", "transport: allowed are json-poll and web-socket".to_owned()));
         }
         let watches = self.watches.map_or(vec!["alarms".to_owned()], OneOrMany::into_vec);
         Ok(Dashboards {
-            tenant: tenant(self.tenant.as_deref(), tenants)?,
+            tenant: tenant(self.tenant.as_deref(), tenants).map_err(|reason| ("tenant", reason))?,
             name: self.name,
             count: self.count.into(),
             transports,
-            watches: watches.iter().map(|word| object(word)).collect::<Result<_, _>>()?,
+            watches: watches
+                .iter()
+                .map(|word| object(word).map_err(|reason| ("watches", reason)))
+                .collect::<Result<_, _>>()?,
             acknowledges: self.acknowledges,
         })
     }

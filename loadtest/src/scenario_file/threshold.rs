@@ -57,6 +57,14 @@ pub(super) struct Judged {
     pub(super) generator_late_ms: Option<f64>,
 }
 
+/// Returns the second of the run in which a latency was longest, if the samples have it.
+fn worst_second(figure: &str, samples: &[Sample]) -> Option<f64> {
+    let [longest, rare] = ["max", "p99"].map(|quantile| format!("{figure}_{quantile}_ms"));
+    let value = |sample: &Sample| sample.value(&longest).or_else(|| sample.value(&rare));
+    let known = samples.iter().filter_map(|sample| Some((sample.at, value(sample)?)));
+    known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
 impl Threshold {
     /// Reads a sentence.
     ///
@@ -108,6 +116,12 @@ impl Threshold {
                     || self.figure.has_quantiles() && is_by_delay)
         };
         let delay = delay.filter(explains);
+        if !holds
+            && self.figure.has_quantiles()
+            && let Some(worst) = worst_second(self.figure.name, samples)
+        {
+            found += &format!("; worst second: {worst:.0} s");
+        }
         if let Some(delay) = delay {
             found += &format!(
                 "; not judged: the generator itself was late by up to {:.0} ms at {:.1} s",

@@ -17,6 +17,7 @@ use super::super::world::World;
 use super::protocol::{Assignment, FromWorker, Reader, SECRET, ToWorker, VERSION, secret, split};
 use crate::cli::Common;
 use crate::error::Error;
+use crate::interruption::interrupted;
 use crate::run::Run;
 use crate::session_ledger::TOPICS;
 use crate::target::{self, Target};
@@ -47,14 +48,14 @@ pub(crate) async fn serve(listen: SocketAddr, common: &Common, read_plan: ReadPl
     loop {
         let (stream, from) = tokio::select! {
             accepted = listener.accept() => accepted?,
-            signal = tokio::signal::ctrl_c() => return Ok(signal?),
+            signal = interrupted() => return Ok(signal?),
         };
         tokio::select! {
             worked = work(stream, &secret, common, read_plan) => match worked {
                 Ok(()) => eprintln!("the run of {from} is over"),
                 Err(error) => eprintln!("the run of {from}: {error}"),
             },
-            signal = tokio::signal::ctrl_c() => return Ok(signal?),
+            signal = interrupted() => return Ok(signal?),
         }
     }
 }
