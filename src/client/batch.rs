@@ -100,8 +100,10 @@ impl Batch {
         let all = self.inputs.len();
         loop {
             let outcome = tokio::select! {
-                outcome = outcomes.next() => outcome,
+                // The handler of the signal must exist before the first request is sent.
+                biased;
                 Ok(()) = ctrl_c(), if all > 1 => return Ok(End::Interrupted),
+                outcome = outcomes.next() => outcome,
             };
             match outcome {
                 None => return Ok(End::AllSent),

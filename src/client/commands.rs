@@ -4,11 +4,12 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
+use super::listed::Listed;
 use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{RESPONSE, api, batch, confirm, many, register, secret, upload};
+use super::{RESPONSE, api, batch, confirm, listed, many, register, secret, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -155,6 +156,10 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
         if !field.allowed.is_empty() {
             return arg.value_parser(PossibleValuesParser::new(field.allowed.clone())).value_name("VALUE");
         }
+        let words = listed::words(field.description);
+        if !words.is_empty() {
+            return arg.value_parser(Listed(words)).value_name("WORDS");
+        }
         match field.kind {
             // A text may begin with a hyphen, as a key in PEM does.
             Kind::Text => arg.value_name("TEXT").allow_hyphen_values(true),
@@ -190,6 +195,13 @@ fn number(text: &str) -> Result<serde_json::Number, String> {
     serde_json::from_str(text).map_err(|_| "it is not a number".to_owned())
 }
 
+fn positive(text: &str) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "a whole number from 1 on is needed".to_owned())
+}
+
 pub(super) fn text(id: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(id).long(id).value_name(value).help(help)
 }
@@ -200,7 +212,7 @@ fn ids() -> Arg {
 
 fn limit() -> Arg {
     let help = "Print at most this many; otherwise all pages are read";
-    text(LIMIT, "COUNT", help).value_parser(value_parser!(u64).range(1..)).allow_negative_numbers(true)
+    text(LIMIT, "COUNT", help).value_parser(positive).allow_negative_numbers(true)
 }
 
 fn workers() -> Arg {
@@ -230,7 +242,7 @@ pub(super) fn timeout_flag() -> Arg {
         .long(TIMEOUT)
         .value_name("SECONDS")
         .help(help)
-        .value_parser(value_parser!(u64).range(1..))
+        .value_parser(positive)
         .allow_negative_numbers(true)
 }
 
@@ -252,7 +264,7 @@ fn watch(noun: &Noun) -> Command {
     Command::new("watch")
         .about("Print what is created, changed and deleted, as it happens")
         .arg(device)
-        .arg(text(COUNT, "COUNT", "End after this many").value_parser(value_parser!(u64).range(1..)))
+        .arg(text(COUNT, "COUNT", "End after this many").value_parser(positive).allow_negative_numbers(true))
         .arg(output("table"))
         .arg(columns(noun))
         .arg(profile_flag())

@@ -58,11 +58,11 @@ impl Failure {
         let message = body["message"].as_str().unwrap_or("the server gave no reason");
         let failure = Self::new(code, format!("{status}: {message}"));
         // A 403 has several causes: a used-up quota and a protected tenant need no role.
-        let lacks_role = body["error"] == "security/Forbidden" && message.contains("ROLE_");
+        let lacks_role = body["error"] == "security/Forbidden" && message == "Access is denied";
         match status {
             401 => failure.hint("`platform login` stores a user and a password"),
             403 if lacks_role => failure
-                .hint("the user lacks a role; the reference below /docs names the roles of an operation"),
+                .hint("the user lacks a role or a permission; the reference below /docs names the roles of an operation"),
             _ => failure,
         }
     }

@@ -16,6 +16,7 @@ mod confirm;
 pub(crate) mod content;
 pub(crate) mod failure;
 pub(crate) mod http;
+mod listed;
 mod login;
 mod many;
 mod noun;

@@ -145,7 +145,7 @@ impl Field {
         };
         let described = if described.is_empty() { text(&schema["description"]) } else { described };
         let allowed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let is_time = schema["format"] == "date-time";
+        let is_time = schema["format"] == "date-time" || ["dateFrom", "dateTo"].contains(&name);
         Self { name, description: described, kind, allowed, is_time }
     }
 }

@@ -189,7 +189,8 @@ impl Command<'_> {
         } else {
             None
         };
-        let ids: Vec<String> = self.matches.get_many(ID).into_iter().flatten().cloned().collect();
+        let ids = self.matches.try_get_many::<String>(ID).ok().flatten();
+        let ids: Vec<String> = ids.into_iter().flatten().cloned().collect();
         let has_no_id = self.operation.variables().all(|variable| variable == TENANT);
         let ids = match ids.is_empty() {
             true if has_no_id => vec![String::new()],

@@ -1,8 +1,14 @@
 //! The commands that speak to a server over REST, with another program than the server's.
 
+mod batches;
+mod inputs;
 mod many;
+mod nouns;
+mod questions;
 mod register;
+mod requests;
 mod terminal;
+mod transport;
 mod uploads;
 mod words;
 mod workers;
@@ -60,7 +66,7 @@ async fn log_in_is_checked_and_stored_for_its_user_alone() {
 
     let login = ["login", server.base(), "--user", USER];
     let (code, message) = refused(directory.path(), &login, "another password\n");
-    assert!(code == 4 && message.contains("401"), "{code} {message}");
+    assert!(code == 4 && message.contains("401") && !message.contains("platform login"), "{code} {message}");
     assert!(!file.exists());
     let (code, message) = refused(directory.path(), &["alarm", "list"], "");
     assert!(code == 4 && message.contains("platform login"), "{code} {message}");
@@ -72,7 +78,16 @@ async fn log_in_is_checked_and_stored_for_its_user_alone() {
     assert!(listed.contains("  default ") && listed.contains("* second "), "{listed}");
     printed(directory.path(), &["profile", "use", "default"], "");
     assert!(printed(directory.path(), &["profile", "list"], "").contains("* default "));
+    let listed: Value =
+        serde_json::from_str(&printed(directory.path(), &["profile", "list", "-o", "json"], "")).unwrap();
+    assert_eq!((&listed[0]["name"], &listed[0]["current"]), (&json!("default"), &json!(true)));
+    assert!(!listed.to_string().contains(ADMIN_PASSWORD), "{listed}");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let output = client(directory.path(), &["profile", "list"], "");
+    assert!(String::from_utf8(output.stderr).unwrap().contains("chmod 600"));
     printed(directory.path(), &["logout"], "");
+    let (code, message) = refused(directory.path(), &["alarm", "list"], "");
+    assert!(code == 4 && message.contains("known are: second"), "{code} {message}");
     assert!(!printed(directory.path(), &["profile", "list"], "").contains("default"));
     assert_eq!(refused(directory.path(), &["alarm", "list", "--profile", "third"], "").0, 2);
 }
@@ -242,4 +257,8 @@ async fn completions_and_manual_pages_have_every_command() {
     for page in ["platform.1", "platform-alarm-list.1", "platform-admin-user-passwd.1"] {
         assert!(names.iter().any(|name| name == page), "{page} in {names:?}");
     }
+    let of_help = names.iter().filter(|name| name.to_string_lossy().contains("help"));
+    assert_eq!(of_help.count(), 0, "{names:?}");
+    let (code, message) = refused(directory.path(), &["man", "absent"], "");
+    assert!(code == 3 && message.contains("absent is not a directory"), "{code} {message}");
 }

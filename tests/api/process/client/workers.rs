@@ -21,7 +21,7 @@ async fn responses_of_several_workers_keep_the_order_of_the_input() {
 
     // Failed requests are reported, and the others are sent nevertheless.
     let input = format!("{}\n999999999999\n{}\n", ids[0], ids[1]);
-    let (code, message) = refused(here, &["device", "delete", "--workers", "3"], &input);
+    let (code, message) = refused(here, &["device", "delete", "--workers", "3", "--yes"], &input);
     assert!(code == 3 && message.contains("1 of 3 requests failed"), "{code} {message}");
     assert_eq!(printed(here, &["device", "list", "-o", "id"], "").lines().count(), 38);
     assert_eq!(refused(here, &["device", "delete", "--workers", "0"], &input).0, 2);
