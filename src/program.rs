@@ -241,10 +241,13 @@ impl Greeting {
     fn end(&self) -> io::Result<()> {
         let (base, mut out) = (&self.base, io::stdout().lock());
         if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
-            let password = admin.generated_password.as_deref().unwrap_or("$PLATFORM_ADMIN_PASSWORD");
             let (name, program) = (&admin.name, std::env::args().next().unwrap_or_else(|| "platform".into()));
-            writeln!(out, "\nTry it in a second terminal: a device, an alarm, and what is open.")?;
-            writeln!(out, "  echo \"{password}\" | {program} login {base} --user {name}")?;
+            writeln!(
+                out,
+                "\nTry it in a second terminal: a log-in that asks for the password, a device, an alarm, and what is open."
+            )?;
+            // A password in a command line would stay in the history of the shell.
+            writeln!(out, "  {program} login {base} --user {name}")?;
             writeln!(
                 out,
                 "  {program} device create --name pump -o id | {program} alarm create --type drip --text \"It \
@@ -326,6 +329,12 @@ fn connected(
 /// Returns the error for a command whose `--data-dir` contains no database that a server created.
 fn no_database_in(data_dir: &Path) -> String {
     let absolute = std::path::absolute(data_dir);
+    if let Err(error) = std::fs::read_dir(data_dir)
+        && error.kind() == std::io::ErrorKind::PermissionDenied
+    {
+        let shown = absolute.as_deref().unwrap_or(data_dir).display();
+        return format!("{shown} cannot be read by this user; run the command as the user of the server");
+    }
     format!(
         "there is no database in {}; set --data-dir or --database-url as for the server, or start the server once \
          first",

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use super::in_force;
 use crate::cli::{Output, ServerChoice, ServerTask};
 
+/// The state of a server whose lease has ended.
+const GONE: &str = "GONE";
+
 /// Executes `platform server …` and returns the output: all servers, or the changed one.
 ///
 /// # Errors
@@ -42,14 +45,21 @@ async fn find(database: &Database, text: &str) -> Result<Server> {
     if let Some(found) = servers.iter().find(|server| Some(server.slot) == slot) {
         return Ok(found.clone());
     }
-    let mut named = servers.into_iter().filter(|server| server.name == text);
-    match (named.next(), named.next()) {
-        (Some(found), None) => Ok(found),
-        (None, _) => Err(Error::Invalid(format!(
-            "no server has the slot or the name '{text}'; `platform server list` shows all"
+    named(servers, text)
+}
+
+/// Finds a server by its name. A server that crashed leaves its row until its slot is taken again, so the name means the
+/// one that lives.
+fn named(servers: Vec<Server>, name: &str) -> Result<Server> {
+    let (mut gone, mut living): (Vec<_>, Vec<_>) =
+        servers.into_iter().filter(|server| server.name == name).partition(|server| server.state == GONE);
+    match (living.pop(), living.is_empty(), gone.pop(), gone.is_empty()) {
+        (Some(found), true, ..) | (None, _, Some(found), true) => Ok(found),
+        (None, _, None, _) => Err(Error::Invalid(format!(
+            "no server has the slot or the name '{name}'; `platform server list` shows all"
         ))),
-        (Some(_), Some(_)) => Err(Error::Invalid(format!(
-            "several servers have the name '{text}'; name the slot, which `platform server list` shows"
+        _ => Err(Error::Invalid(format!(
+            "several servers have the name '{name}'; name the slot, which `platform server list` shows"
         ))),
     }
 }
@@ -120,9 +130,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn table_has_a_line_for_each_server_in_columns() {
-        let server = |slot, name: &str, state: &str, age, lease| Server {
+    fn server(slot: i16, name: &str, state: &str, age: f64, lease: f64) -> Server {
+        Server {
             slot,
             name: name.into(),
             version: "0.1.0".into(),
@@ -133,7 +142,31 @@ mod tests {
             leased_until: OffsetDateTime::UNIX_EPOCH,
             lease,
             connections: 30,
+        }
+    }
+
+    #[test]
+    fn name_means_the_server_that_lives() {
+        let of = |states: &[&str]| -> Vec<Server> {
+            (0..).zip(states).map(|(slot, state)| server(slot, "web1", state, 5.0, 5.0)).collect()
         };
+        for (states, slot) in [
+            (&["UP"][..], Some(0)),
+            (&["GONE"], Some(0)),
+            (&["GONE", "UP"], Some(1)),
+            (&["DRAINING", "GONE", "GONE"], Some(0)),
+            (&["UP", "UP"], None),
+            (&["GONE", "GONE"], None),
+            (&[], None),
+        ] {
+            let found = named(of(states), "web1").ok().map(|server| server.slot);
+            assert_eq!(found, slot, "{states:?}");
+        }
+        assert!(named(of(&["UP"]), "web2").is_err());
+    }
+
+    #[test]
+    fn table_has_a_line_for_each_server_in_columns() {
         let servers = [server(0, "a", "UP", 90_000.0, 9.7), server(10, "bravo", "GONE", 5.0, -3.0)];
 
         assert_eq!(

@@ -14,7 +14,7 @@ mod tests;
 mod tokens;
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -154,12 +154,17 @@ up. The first start creates the tenants `management` and `main`, prints the pass
 once, and ends its output with the line `ready http://<address>`. Ctrl-C or SIGTERM stops it, the
 database included.";
 
+/// The end of the short help, which has the commands alone.
+const MORE: &str = "\
+`platform` alone serves on http://127.0.0.1:8080. `platform --help` has all
+settings and examples, `platform COMMAND --help` the flags of a command.";
+
 const EXAMPLES: &str = "\
 Examples:
   platform demo                          a server with 200 simulated devices, to look at
   platform                               serve on 127.0.0.1:8080, everything in ./platform-data
   platform --listen 0.0.0.0:80 --data-dir /var/lib/platform
-  platform --database-url postgres://platform:secret@db/platform
+  platform --database-url postgres://platform@db/platform --database-password-file db-password
   PLATFORM_LISTEN=127.0.0.1:0 platform   on any free port; the last line names it
   platform admin tenant create plant7 --domain plant7.example.com --company Acme
   platform admin user create plant7 mia --role ROLE_ALARM_READ
@@ -177,7 +182,8 @@ unknown or malformed setting is rejected. The unit of a number is part of its na
 also have a unit of their own: 64KiB, 16MB, 250ms, 10s, 90min, 7d.";
 
 #[derive(Debug, Parser)]
-#[command(name = "platform", version, about = ABOUT, long_about = EXPLAINED, after_help = EXAMPLES)]
+#[command(name = "platform", version, about = ABOUT, long_about = EXPLAINED)]
+#[command(after_help = MORE, after_long_help = EXAMPLES)]
 #[command(args_conflicts_with_subcommands = true)]
 struct CommandLine {
     #[command(subcommand)]
@@ -188,26 +194,30 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum TopLevel {
-    /// Run the server (the default: its flags are accepted without this word)
+    /// Run the server, which `platform` without a command does too
     Serve(Box<Settings>),
-    /// Run a simulated fleet, with a server of its own in ./platform-demo, until Ctrl-C
+    /// Run a simulated fleet with a server of its own, until Ctrl-C
+    ///
+    /// Its data is in ./platform-demo.
     Demo(Box<DemoCommand>),
-    /// Administer the database of a server, also beside the running server
+    /// Administer the database of a server, also while it runs
     #[command(subcommand)]
     Admin(AdminCommand),
-    /// List the servers of a deployment, and take them out of service
+    /// List the servers of a deployment, take them out of service
     #[command(subcommand)]
     Server(servers::ServerCommand),
     /// Print what runs here: this server, its database, the other servers
     Status(Box<StatusArguments>),
-    /// Check this machine, the database and the settings, and print a remedy for each fault (exit code 1 for a fault)
+    /// Check machine, database and settings, with remedies
+    ///
+    /// Prints a remedy for each fault. The exit code is 1 if there is a fault.
     Doctor(Box<Diagnosis>),
     /// Check settings without starting a server
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Write database and secret key to one file, also beside a running server
+    /// Write database and secret key to a file, also while it runs
     Backup(OnStore<BackupArguments>),
-    /// Restore database and secret key from such a file, while no server runs
+    /// Restore database and secret key while no server runs
     Restore(OnStore<RestoreArguments>),
 }
 
@@ -251,7 +261,12 @@ pub fn program() -> clap::Command {
     // By default, a demo does not use the data directory of a production server.
     let of_demo =
         |demo: clap::Command| demo.mut_arg("data_dir", |data_dir| data_dir.default_value("./platform-demo"));
-    CommandLine::command().mut_subcommand("demo", of_demo).subcommands(client::commands())
+    // Settings would fill several screens of the short help.
+    let settings_in_long_help = |setting: clap::Arg| setting.hide_short_help(true);
+    CommandLine::command()
+        .mut_args(settings_in_long_help)
+        .mut_subcommand("demo", of_demo)
+        .subcommands(client::commands())
 }
 
 /// Returns whether a command sends requests to a server.
@@ -259,12 +274,21 @@ fn is_of_client(name: &OsStr) -> bool {
     client::commands().iter().any(|command| name == command.get_name())
 }
 
+/// The directory of the data of a server that was started without any settings.
+const DEFAULT_DATA: &str = "./platform-data";
+/// The settings of the Debian package, with which its server runs.
+const OF_PACKAGE: &str = "/etc/platform/platform.toml";
+
+/// The commands that are about a server that exists. Without any word about its data they use the settings of the package.
+const ABOUT_A_SERVER: [&str; 7] = ["admin", "server", "status", "doctor", "config", "backup", "restore"];
+
 /// Parses the command line and the environment of this process. `relocate` may replace a data directory that nobody has
 /// chosen. For help or invalid arguments it prints clap's message and exits (exit code 2 for invalid arguments).
 pub fn parse(relocate: impl Fn(&mut StoreSettings)) -> Command {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    parse_relocating(std::env::args_os(), &environment, &relocate).unwrap_or_else(|error| error.exit())
+    let here = Place { relocate: &relocate, package: Path::new(OF_PACKAGE), data: Path::new(DEFAULT_DATA) };
+    parse_relocating(std::env::args_os(), &environment, &here).unwrap_or_else(|error| error.exit())
 }
 
 /// Parses a command line (`arguments` starts with the program's name) and an environment.
@@ -276,13 +300,45 @@ pub fn parse_from(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
-    parse_relocating(arguments, environment, &|_| {})
+    let nowhere = Path::new("");
+    parse_relocating(arguments, environment, &Place { relocate: &|_| {}, package: nowhere, data: nowhere })
+}
+
+/// What a command line means on this machine.
+struct Place<'p> {
+    /// May replace a data directory that nobody has chosen.
+    relocate: &'p dyn Fn(&mut StoreSettings),
+    /// The file of settings of the package.
+    package: &'p Path,
+    /// The directory of the data of a server that was started without any settings.
+    data: &'p Path,
+}
+
+impl Place<'_> {
+    /// Returns the file of settings of the package for a command about a server that nobody has named otherwise: neither
+    /// by arguments, nor by variables, nor by data in the current directory.
+    fn package_file(&self, arguments: &[OsString], environment: &Environment) -> Option<&Path> {
+        let command = arguments.get(1)?.to_str()?;
+        let names_data = |argument: &OsString| {
+            let text = argument.to_string_lossy();
+            ["--data-dir", "--database-url", "--secret-key-file"].iter().any(|flag| text.starts_with(flag))
+        };
+        let is_meant = ABOUT_A_SERVER.contains(&command)
+            && !arguments.iter().any(names_data)
+            && !["PLATFORM_DATA_DIR", "PLATFORM_DATABASE_URL"]
+                .iter()
+                .any(|name| environment.contains_key(*name))
+            && !self.data.exists();
+        // A file that this user may not read is found, too; the error then names it.
+        let is_there = || self.package.try_exists().unwrap_or(true) && !self.package.as_os_str().is_empty();
+        (is_meant && is_there()).then_some(self.package)
+    }
 }
 
 fn parse_relocating(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
-    relocate: &dyn Fn(&mut StoreSettings),
+    place: &Place<'_>,
 ) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let described = program();
@@ -291,7 +347,11 @@ fn parse_relocating(
         if let Some(settings) = command.settings_mut()
             && data_dir::is_default(&matches, environment)
         {
-            relocate(&mut settings.store);
+            (place.relocate)(&mut settings.store);
+        }
+        if let Some(settings) = command.settings_mut() {
+            let refused = |why| clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n"));
+            settings.store.read_password().map_err(refused)?;
         }
         Ok(command)
     };
@@ -299,7 +359,13 @@ fn parse_relocating(
     if arguments.get(1).is_some_and(|name| is_of_client(name)) {
         return parse(&Environment::new(), None);
     }
-    let file = ConfigFile::of(&arguments, environment, &described);
+    let file = match ConfigFile::of(&arguments, environment, &described) {
+        Ok(None) => {
+            let package = place.package_file(&arguments, environment);
+            package.map(|path| ConfigFile::read(path, &described)).transpose()
+        }
+        named => named,
+    };
     match file {
         Ok(None) => parse(environment, None),
         Ok(Some(file)) => parse(&file.behind(environment), Some(&file))

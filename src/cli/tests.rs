@@ -285,3 +285,67 @@ fn commands_that_speak_to_a_server_do_not_look_at_its_settings() {
         assert!(parsed("platform", &[(name, value)]).is_err(), "{name}");
     }
 }
+
+#[test]
+fn short_help_has_the_commands_alone_and_fits_eighty_columns() {
+    let help = parsed("platform -h", &[]).unwrap_err();
+    assert!(help.lines().count() < 60, "{help}");
+    assert!(!help.contains("--listen") && help.contains("platform --help"), "{help}");
+    let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+    assert_eq!(long, [""; 0]);
+    assert!(parsed("platform --help", &[]).unwrap_err().contains("--listen"));
+}
+
+#[test]
+fn commands_about_a_server_use_the_settings_of_the_package() {
+    let directory = tempfile::tempdir().unwrap();
+    let package = directory.path().join("platform.toml");
+    std::fs::write(&package, "data-dir = \"/var/lib/of-package\"\n").unwrap();
+    let parsed = |line: &str, variables: &[(&str, &str)], data: &Path| {
+        let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let place = Place { relocate: &|_| {}, package: &package, data };
+        let mut command = parse_relocating(line.split_whitespace(), &environment, &place).unwrap();
+        command.settings_mut().unwrap().store.data_dir.clone()
+    };
+    let (absent, of_package) = (directory.path().join("absent"), Path::new("/var/lib/of-package"));
+    for line in [
+        "platform status",
+        "platform doctor",
+        "platform server list",
+        "platform backup x.zip",
+        "platform admin user passwd main admin",
+    ] {
+        assert_eq!(parsed(line, &[], &absent), of_package, "{line}");
+    }
+    for (line, variables, data) in [
+        ("platform", &[][..], absent.as_path()),
+        ("platform serve", &[], &absent),
+        ("platform demo", &[], &absent),
+        ("platform status --data-dir x", &[], &absent),
+        ("platform status", &[("PLATFORM_DATA_DIR", "x")], &absent),
+        ("platform status", &[], directory.path()),
+    ] {
+        assert_ne!(parsed(line, variables, data), of_package, "{line}");
+    }
+}
+
+#[test]
+fn password_of_the_database_comes_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("password");
+    std::fs::write(&file, "s e'c\\ret&?\n").unwrap();
+    let file = file.to_str().unwrap();
+    for url in ["postgres://platform@db/things", "postgres://platform@db/things?sslmode=require", "host=db"] {
+        let variables = [("PLATFORM_DATABASE_URL", url), ("PLATFORM_DATABASE_PASSWORD_FILE", file)];
+        let settings = serve("platform", &variables);
+        let url = settings.store.database_url.unwrap();
+        let environment = platform_store::libpq_environment(url.as_str()).unwrap();
+        let password = environment.iter().find(|(name, _)| *name == "PGPASSWORD");
+        assert_eq!(password.unwrap().1, "s e'c\\ret&?", "{}", url.as_str());
+    }
+    let with_both = "platform --database-url postgres://a:b@db/x --database-password-file ";
+    assert!(parsed(&format!("{with_both}{file}"), &[]).unwrap_err().contains("has a password, too"));
+    let absent = "platform --database-url postgres://a@db/x --database-password-file /nowhere";
+    assert!(parsed(absent, &[]).unwrap_err().contains("/nowhere"));
+    assert!(parsed("platform --database-password-file /nowhere", &[]).is_err());
+}

@@ -43,7 +43,7 @@ impl ConfigFile {
         path.map(|path| Self::read(Path::new(&path), table)).transpose()
     }
 
-    fn read(path: &Path, table: &Command) -> Result<Self, Error> {
+    pub(crate) fn read(path: &Path, table: &Command) -> Result<Self, Error> {
         let refused =
             |why: String| Error::raw(ErrorKind::ValueValidation, format!("{}: {why}\n", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;

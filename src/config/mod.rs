@@ -236,6 +236,12 @@ pub struct StoreSettings {
     #[arg(long, env = "PLATFORM_DATABASE_URL", value_name = "URL", hide_env_values = true)]
     pub database_url: Option<DatabaseUrl>,
 
+    /// File with the password for --database-url in its first line, so that no argument or variable has it
+    ///
+    /// It is read at each start. With systemd it may be a credential (`LoadCredential=`).
+    #[arg(long, env = "PLATFORM_DATABASE_PASSWORD_FILE", value_name = "FILE", requires = "database_url")]
+    pub database_password_file: Option<PathBuf>,
+
     /// Directory of the private PostgreSQL and of the server's secret key
     ///
     /// Started by root in a directory that the account `postgres` cannot enter, such as /root, the private PostgreSQL
@@ -265,6 +271,24 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
+    /// Adds the password of its file to the connection string.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the connection string has a password already.
+    pub(crate) fn read_password(&mut self) -> Result<(), String> {
+        let (Some(file), Some(url)) = (&self.database_password_file, &self.database_url) else {
+            return Ok(());
+        };
+        let refused = |why: String| format!("--database-password-file {}: {why}", file.display());
+        let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+        let password = text.lines().next().unwrap_or_default();
+        if password.is_empty() {
+            return Err(refused("the first line has no password".into()));
+        }
+        self.database_url = Some(url.with_password(password).map_err(refused)?);
+        Ok(())
+    }
+
     /// Returns the file of the server's secret key: the configured one, else `secret.key` in the data directory.
     pub fn secret_key_file(&self) -> PathBuf {
         self.secret_key.clone().unwrap_or_else(|| self.data_dir.join("secret.key"))

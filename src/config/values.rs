@@ -6,6 +6,8 @@ use std::{
     str::FromStr,
 };
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// A password of a user: 6 to 32 Latin-1 characters (U-08). `Debug` never shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
@@ -46,6 +48,23 @@ impl DatabaseUrl {
     /// Returns the connection string.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Returns the connection string with a password.
+    ///
+    /// # Errors
+    /// It has one already.
+    pub(super) fn with_password(&self, password: &str) -> Result<Self, String> {
+        if platform_store::holds_password(&self.0).map_err(|error| error.to_string())? {
+            return Err("--database-url has a password, too".into());
+        }
+        if self.0.contains("://") {
+            let separator = if self.0.contains('?') { '&' } else { '?' };
+            let password = utf8_percent_encode(password, NON_ALPHANUMERIC);
+            return Ok(Self(format!("{}{separator}password={password}", self.0)));
+        }
+        let password = password.replace('\\', "\\\\").replace('\'', "\\'");
+        Ok(Self(format!("{} password='{password}'", self.0)))
     }
 }
 

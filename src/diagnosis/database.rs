@@ -234,12 +234,18 @@ async fn same_key(settings: &Settings, database: &Database) -> Option<Finding> {
 }
 
 fn gone(servers: &[Server]) -> Option<Finding> {
-    let gone: Vec<_> = servers.iter().filter(|server| server.state == "GONE").collect();
-    let first = gone.first()?;
-    let told = format!("{} ended without giving its slot back", first.name);
-    Some(Finding::warning(
-        SERVERS,
-        told,
-        format!("`platform server evict {}`, if it does not come back", first.slot),
-    ))
+    let is_back = |gone: &Server| {
+        let is_same = |other: &Server| other.name == gone.name && other.address == gone.address;
+        servers.iter().any(|other| other.state != "GONE" && is_same(other))
+    };
+    // The next server that starts takes the slot of one that is back already.
+    let gone: Vec<_> = servers.iter().filter(|server| server.state == "GONE" && !is_back(server)).collect();
+    let [names, commands] = [
+        |server: &&Server| server.name.clone(),
+        |server: &&Server| format!("`platform server evict {}`", server.slot),
+    ]
+    .map(|of: fn(&&Server) -> String| gone.iter().map(of).collect::<Vec<_>>().join(", "));
+    let told = format!("ended without giving a slot back: {names}");
+    (!gone.is_empty())
+        .then(|| Finding::warning(SERVERS, told, format!("{commands}, if they do not come back")))
 }

@@ -39,6 +39,9 @@ async fn first_start_prints_address_credentials_and_three_lines_to_paste() {
     let users: Vec<_> = credentials(&program).into_iter().map(|(user, _)| user).collect();
     assert_eq!(users, ["management/admin", "management/devicebootstrap", "main/admin"], "{printed}");
     let lines = lines_to_paste(&program);
+    let has_password =
+        |line: &String| credentials(&program).iter().any(|(_, password)| line.contains(password));
+    assert!(!lines.iter().any(has_password), "the history of a shell keeps what is pasted: {printed}");
     assert!(lines.len() == 3 && lines[0].contains(program.base()), "{printed}");
     assert_eq!(program.printed.last().unwrap(), &format!("ready {}", program.base()));
 }
@@ -65,8 +68,10 @@ async fn printed_lines_work_when_pasted() {
     let script = format!("{} -o json", lines_to_paste(&program).join("\n"));
 
     let mut shell = std::process::Command::new("sh");
-    shell.arg("-e").env("XDG_CONFIG_HOME", directory.path());
-    let output = tokio::task::spawn_blocking(move || run(shell, &script));
+    shell.args(["-e", "-c", &script]).env("XDG_CONFIG_HOME", directory.path());
+    // At a terminal somebody types the password.
+    let (_, password) = credentials(&program).pop().unwrap();
+    let output = tokio::task::spawn_blocking(move || run(shell, &password));
     let output = within(Duration::from_secs(30), "the lines", output).await.unwrap();
 
     let said = String::from_utf8_lossy(&output.stdout);
