@@ -55,28 +55,32 @@ pub(crate) async fn clean(settings: &Clean, common: &Common) -> Result<bool, Err
     if left == 0 { Ok(true) } else { Err(Error::Refused(format!("{left} could not be removed"))) }
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Objects {
+    managed_objects: Vec<Object>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Object {
+    id: String,
+    creation_time: String,
+}
+
+#[derive(Deserialize)]
+struct Users {
+    users: Vec<User>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct User {
+    user_name: String,
+}
+
 impl Leftovers {
     async fn of(target: &Target, tenant: &str, before: OffsetDateTime) -> Result<Self, Error> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Objects {
-            managed_objects: Vec<Object>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Object {
-            id: String,
-            creation_time: String,
-        }
-        #[derive(Deserialize)]
-        struct Users {
-            users: Vec<User>,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct User {
-            user_name: String,
-        }
         let mut connection = target.connect().await?;
         let mut found = Self::default();
         let query = format!("/inventory/managedObjects?query=type%20eq%20'{TYPES}*'&pageSize={PAGE_SIZE}");

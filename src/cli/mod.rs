@@ -8,13 +8,14 @@ mod applications;
 mod backups;
 mod data_dir;
 mod demo;
+mod place;
 mod servers;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -24,6 +25,7 @@ pub use applications::{ApplicationRoute, ApplicationTask};
 pub use backups::{BackupArguments, RestoreArguments};
 pub use demo::DemoArguments;
 use demo::DemoCommand;
+use place::Place;
 pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
@@ -274,21 +276,13 @@ fn is_of_client(name: &OsStr) -> bool {
     client::commands().iter().any(|command| name == command.get_name())
 }
 
-/// The directory of the data of a server that was started without any settings.
-const DEFAULT_DATA: &str = "./platform-data";
-/// The settings of the Debian package, with which its server runs.
-const OF_PACKAGE: &str = "/etc/platform/platform.toml";
-
-/// The commands that are about a server that exists. Without any word about its data they use the settings of the package.
-const ABOUT_A_SERVER: [&str; 7] = ["admin", "server", "status", "doctor", "config", "backup", "restore"];
-
 /// Parses the command line and the environment of this process. `relocate` may replace a data directory that nobody has
 /// chosen. For help or invalid arguments it prints clap's message and exits (exit code 2 for invalid arguments).
 pub fn parse(relocate: impl Fn(&mut StoreSettings)) -> Command {
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect();
-    let here = Place { relocate: &relocate, package: Path::new(OF_PACKAGE), data: Path::new(DEFAULT_DATA) };
-    parse_relocating(std::env::args_os(), &environment, &here).unwrap_or_else(|error| error.exit())
+    parse_relocating(std::env::args_os(), &environment, &Place::here(&relocate))
+        .unwrap_or_else(|error| error.exit())
 }
 
 /// Parses a command line (`arguments` starts with the program's name) and an environment.
@@ -300,39 +294,7 @@ pub fn parse_from(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     environment: &Environment,
 ) -> Result<Command, clap::Error> {
-    let nowhere = Path::new("");
-    parse_relocating(arguments, environment, &Place { relocate: &|_| {}, package: nowhere, data: nowhere })
-}
-
-/// What a command line means on this machine.
-struct Place<'p> {
-    /// May replace a data directory that nobody has chosen.
-    relocate: &'p dyn Fn(&mut StoreSettings),
-    /// The file of settings of the package.
-    package: &'p Path,
-    /// The directory of the data of a server that was started without any settings.
-    data: &'p Path,
-}
-
-impl Place<'_> {
-    /// Returns the file of settings of the package for a command about a server that nobody has named otherwise: neither
-    /// by arguments, nor by variables, nor by data in the current directory.
-    fn package_file(&self, arguments: &[OsString], environment: &Environment) -> Option<&Path> {
-        let command = arguments.get(1)?.to_str()?;
-        let names_data = |argument: &OsString| {
-            let text = argument.to_string_lossy();
-            ["--data-dir", "--database-url", "--secret-key-file"].iter().any(|flag| text.starts_with(flag))
-        };
-        let is_meant = ABOUT_A_SERVER.contains(&command)
-            && !arguments.iter().any(names_data)
-            && !["PLATFORM_DATA_DIR", "PLATFORM_DATABASE_URL"]
-                .iter()
-                .any(|name| environment.contains_key(*name))
-            && !self.data.exists();
-        // A file that this user may not read is found, too; the error then names it.
-        let is_there = || self.package.try_exists().unwrap_or(true) && !self.package.as_os_str().is_empty();
-        (is_meant && is_there()).then_some(self.package)
-    }
+    parse_relocating(arguments, environment, &Place::nowhere())
 }
 
 fn parse_relocating(
@@ -359,13 +321,7 @@ fn parse_relocating(
     if arguments.get(1).is_some_and(|name| is_of_client(name)) {
         return parse(&Environment::new(), None);
     }
-    let file = match ConfigFile::of(&arguments, environment, &described) {
-        Ok(None) => {
-            let package = place.package_file(&arguments, environment);
-            package.map(|path| ConfigFile::read(path, &described)).transpose()
-        }
-        named => named,
-    };
+    let file = place.file(&arguments, environment, &described);
     match file {
         Ok(None) => parse(environment, None),
         Ok(Some(file)) => parse(&file.behind(environment), Some(&file))

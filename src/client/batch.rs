@@ -134,7 +134,7 @@ impl Batch {
         if end == End::Interrupted {
             let ended = self.ended - failed;
             let text = format!(
-                "interrupted: {ended} of {all} requests are done, {failed} failed; some that were under way may be done, too"
+                "interrupted: {ended} of {all} requests are done, {failed} failed; some others may be done, too"
             );
             return Err(Failure::new(Code::Interrupted, text).hint(hint));
         }

@@ -35,12 +35,7 @@ pub(super) fn bodies(
         .into_iter()
         .map(|mut body| {
             if creates {
-                let shortcuts = noun.shortcuts.iter().filter(|(flag, ..)| matches.get_flag(flag));
-                let shortcuts = shortcuts.map(|(.., name, json)| (*name, *json));
-                for (name, json) in noun.fixed.iter().copied().chain(shortcuts) {
-                    let json = || serde_json::from_str(&words.of(json)).unwrap_or_default();
-                    body.entry(words.of(name)).or_insert_with(json);
-                }
+                complete(&mut body, noun, matches, words);
             }
             for field in &operation.members {
                 if let Some(value) = value_of(field, matches) {
@@ -61,6 +56,16 @@ pub(super) fn bodies(
             Ok(Value::Object(body))
         })
         .collect()
+}
+
+/// Adds the members that every new object of a noun has, and those of its shortcuts.
+fn complete(body: &mut Map<String, Value>, noun: &Noun, matches: &ArgMatches, words: &Words) {
+    let shortcuts = noun.shortcuts.iter().filter(|(flag, ..)| matches.get_flag(flag));
+    let shortcuts = shortcuts.map(|(.., name, json)| (*name, *json));
+    for (name, json) in noun.fixed.iter().copied().chain(shortcuts) {
+        let json = || serde_json::from_str(&words.of(json)).unwrap_or_default();
+        body.entry(words.of(name)).or_insert_with(json);
+    }
 }
 
 /// Returns the required member that names the device, if no body has it.

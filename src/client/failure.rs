@@ -62,7 +62,7 @@ impl Failure {
         match status {
             401 => failure.hint("`platform login` stores a user and a password"),
             403 if lacks_role => failure
-                .hint("the user lacks a role or a permission; the reference below /docs names the roles of an operation"),
+                .hint("the user lacks a role or a permission; /docs/api names the roles of an operation"),
             _ => failure,
         }
     }

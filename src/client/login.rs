@@ -85,7 +85,8 @@ pub(super) fn list(matches: &ArgMatches) -> Result<(), Failure> {
         let mut printer = Printer::stdout(*form, columns, &["name"], true);
         let described = profiles.iter().map(|(name, profile)| {
             let Profile { url, user, authorities, .. } = profile;
-            json!({"name": name, "url": url, "user": user, "current": current.as_ref() == Some(name), "ca": authorities})
+            let is_current = current.as_ref() == Some(name);
+            json!({"name": name, "url": url, "user": user, "current": is_current, "ca": authorities})
         });
         printer.print(&described.collect::<Vec<_>>())?;
         return printer.end();

@@ -49,12 +49,7 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
                 continue;
             }
             Err(Ended::Connection(failure)) if failure.code() == Code::Unavailable => {
-                let warning = format!("warning: {}; trying again until it works", failure.without_prefix());
-                // The same warning once a second would hide everything else.
-                if warning != last_warning {
-                    say(&warning);
-                    last_warning = warning;
-                }
+                warn(&failure, &mut last_warning);
                 sleep(PAUSE).await;
                 continue;
             }
@@ -67,6 +62,16 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
             session.close(server).await;
             return printer.end();
         }
+    }
+}
+
+/// Says why the server cannot be reached, unless the last warning said the same: once a second it would hide everything
+/// else.
+fn warn(failure: &Failure, last: &mut String) {
+    let warning = format!("warning: {}; trying again until it works", failure.without_prefix());
+    if warning != *last {
+        say(&warning);
+        *last = warning;
     }
 }
 

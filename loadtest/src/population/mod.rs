@@ -135,11 +135,7 @@ impl Population {
         let began_at = OffsetDateTime::now_utc() - CLOCK_MARGIN;
         let user = common.creator(plan.servers.is_some() && !plan.tenants.is_empty());
         let creator = Arc::new(targets[0].with_user(user, &common.password));
-        let mut world = World::default();
-        let built = unless_interrupted(world.build(&creator, plan, user, &common.password)).await;
-        if let Err(error) = built {
-            return Err(given_up(error, &world, &creator, common).await);
-        }
+        let world = built(&creator, plan, user, common).await?;
         let run = Run::new(world.devices.len() * TOPICS as usize);
         let database = run.add_receiver(Watch::All);
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
@@ -302,6 +298,15 @@ async fn unless_interrupted<T>(step: impl Future<Output = Result<T, Error>>) -> 
             signal?;
             Err(Error::Refused("interrupted".to_owned()))
         }
+    }
+}
+
+/// Creates the tenants and the devices; if that fails or is interrupted, what was created is removed.
+async fn built(creator: &Arc<Target>, plan: &Plan, user: &str, common: &Common) -> Result<World, Error> {
+    let mut world = World::default();
+    match unless_interrupted(world.build(creator, plan, user, &common.password)).await {
+        Ok(()) => Ok(world),
+        Err(error) => Err(given_up(error, &world, creator, common).await),
     }
 }
 

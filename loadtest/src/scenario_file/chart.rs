@@ -78,11 +78,7 @@ impl Chart<'_> {
         }
         let mut legend = LEFT + 8.0 * self.title.chars().count() as f64;
         for (number, line) in drawn {
-            for part in parts(&line.points) {
-                let points: Vec<String> =
-                    thinned(part).map(|(x, y)| place(x, y)).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-                svg += &format!("<polyline class=\"l{number}\" points=\"{}\"/>\n", points.join(" "));
-            }
+            svg += &polylines(number, &line.points, place);
             if !line.name.is_empty() {
                 svg += &format!(
                     "<line class=\"l{number}\" x1=\"{legend}\" x2=\"{}\" y1=\"8\" y2=\"8\"/><text x=\"{}\" \
@@ -135,6 +131,16 @@ pub(super) fn seconds(end: f64) -> Vec<(f64, String)> {
     below.retain(|(at, _)| *at < end - step / 2.0);
     below.push((end, format!("{end:.0} s")));
     below
+}
+
+/// Returns a line with its gaps.
+fn polylines(number: usize, points: &[(f64, f64)], place: impl Fn(f64, f64) -> (f64, f64)) -> String {
+    let of_part = |part| {
+        let points = thinned(part).map(|(x, y)| place(x, y)).map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points: Vec<String> = points.collect();
+        format!("<polyline class=\"l{number}\" points=\"{}\"/>\n", points.join(" "))
+    };
+    parts(points).map(of_part).collect()
 }
 
 /// Splits a line where points are missing: where the distance of two is more than [`GAP`] times the usual one.
