@@ -66,9 +66,7 @@ impl<'p> Place<'p> {
         };
         let is_meant = ABOUT_A_SERVER.contains(&command)
             && !arguments.iter().any(names_data)
-            && !["PLATFORM_DATA_DIR", "PLATFORM_DATABASE_URL"]
-                .iter()
-                .any(|name| environment.contains_key(*name))
+            && !VARIABLES.iter().any(|name| environment.contains_key(*name))
             && !self.data.exists();
         // A file that this user may not read is found, too; the error then names it.
         let is_there = || self.package.try_exists().unwrap_or(true) && !self.package.as_os_str().is_empty();

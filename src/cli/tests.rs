@@ -270,7 +270,8 @@ fn only_a_data_directory_that_nobody_chose_is_relocated() {
     ] {
         let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let relocate = |store: &mut StoreSettings| store.data_dir = "/elsewhere".into();
-        let mut command = parse_relocating(line.split_whitespace(), &environment, &relocate).unwrap();
+        let place = Place { relocate: &relocate, ..Place::nowhere() };
+        let mut command = parse_relocating(line.split_whitespace(), &environment, &place).unwrap();
         let settings = command.settings_mut().unwrap();
         assert_eq!(settings.store.data_dir == Path::new("/elsewhere"), relocated, "{line}");
     }

@@ -1,13 +1,14 @@
 //! Many requests of one command: those that are refused for now are repeated, and what is left can be sent again.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::{client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Program};
+use crate::harness::{ADMIN_PASSWORD, Program, within};
 
 #[tokio::test]
 async fn requests_beyond_a_rate_wait_until_the_server_takes_them() {
@@ -65,7 +66,7 @@ async fn interruption_says_how_many_are_done_and_stores_the_rest() {
     command.env("PLATFORM_USER", "main/admin").env("PLATFORM_PASSWORD", ADMIN_PASSWORD);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
 
-    let _accepted = silent.accept().await.unwrap();
+    let _accepted = within(Duration::from_secs(20), "the first request", silent.accept()).await.unwrap();
     kill_process(Pid::from_raw(running.id().cast_signed()).unwrap(), Signal::INT).unwrap();
     let output = running.wait_with_output().unwrap();
 

@@ -43,7 +43,7 @@ async fn day_of_an_administrator_needs_no_other_program() {
 
     let rule = run("retention create --data-type EVENT --type trace --maximum-age 30 -o id");
     assert!(run("retention list -o id").contains(rule.trim()));
-    assert!(run("storage get").contains("measurements"));
+    assert!(run("storage get").contains("storageSize"));
     assert!(run("registration list -o id").is_empty());
     assert_eq!(run("statistics list -o json").chars().next(), Some('['));
 }
