@@ -51,7 +51,8 @@ pub(crate) fn note_created(target: &Target, ids: &[String]) {
     not_removed().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
 }
 
-/// Removes the devices of a run that was interrupted, unless `--keep` is set; returns how many were removed and how many
+/// Removes the devices of a run that was interrupted, unless `--keep` is set; returns how many were removed
+/// and how many
 /// could not be removed.
 pub(crate) async fn remove_interrupted(keep: bool) -> (usize, usize) {
     let mut left = 0;

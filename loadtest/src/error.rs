@@ -62,7 +62,7 @@ pub(crate) enum Error {
         file: String,
         /// The number of the line, from 1.
         line: usize,
-        /// What is wrong and what is allowed.
+        /// The fault and the allowed values.
         reason: String,
     },
     /// The settings are invalid or rejected.

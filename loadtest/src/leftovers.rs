@@ -26,7 +26,7 @@ struct Leftovers {
     users: Vec<String>,
 }
 
-/// Lists what runs left in the tenant of the user, and removes it if `--yes` is given. What is younger than
+/// Lists what runs left in the tenant of the user, and removes it if `--yes` is given. Anything younger than
 /// `--older-than` may belong to a run that goes on, so it stays.
 ///
 /// # Errors

@@ -48,7 +48,8 @@ async fn find(database: &Database, text: &str) -> Result<Server> {
     named(servers, text)
 }
 
-/// Finds a server by its name. A server that crashed leaves its row until its slot is taken again, so the name means the
+/// Finds a server by its name. A server that crashed leaves its row until its slot is taken again, so the
+/// name means the
 /// one that lives.
 fn named(servers: Vec<Server>, name: &str) -> Result<Server> {
     let (mut gone, mut living): (Vec<_>, Vec<_>) =

@@ -17,7 +17,7 @@ const ABOUT_A_SERVER: [&str; 7] = ["admin", "server", "status", "doctor", "confi
 /// The variables that name the data of a server.
 const VARIABLES: [&str; 2] = ["PLATFORM_DATA_DIR", "PLATFORM_DATABASE_URL"];
 
-/// What a command line means on this machine.
+/// The files that a command line means on this machine.
 pub(super) struct Place<'p> {
     /// May replace a data directory that nobody has chosen.
     pub(super) relocate: &'p dyn Fn(&mut StoreSettings),
@@ -56,7 +56,8 @@ impl<'p> Place<'p> {
         }
     }
 
-    /// Returns the file of settings of the package for a command about a server that nobody has named otherwise: neither
+    /// Returns the file of settings of the package for a command about a server that nobody has named
+    /// otherwise: neither
     /// by arguments, nor by variables, nor by data in the current directory.
     fn package_file(&self, arguments: &[OsString], environment: &Environment) -> Option<&Path> {
         let command = arguments.get(1)?.to_str()?;

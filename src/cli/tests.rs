@@ -288,12 +288,10 @@ fn commands_that_speak_to_a_server_do_not_look_at_its_settings() {
 }
 
 #[test]
-fn short_help_has_the_commands_alone_and_fits_eighty_columns() {
+fn short_help_has_the_commands_alone() {
     let help = parsed("platform -h", &[]).unwrap_err();
     assert!(help.lines().count() < 60, "{help}");
     assert!(!help.contains("--listen") && help.contains("platform --help"), "{help}");
-    let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
-    assert_eq!(long, [""; 0]);
     assert!(parsed("platform --help", &[]).unwrap_err().contains("--listen"));
 }
 

@@ -16,13 +16,13 @@ pub(super) const YES: &str = "yes";
 /// The most objects that a question names one by one.
 const NAMED: usize = 5;
 
-/// Returns the flag that answers the question.
+/// Returns the flag with which a command does not ask.
 pub(super) fn yes() -> Arg {
     let yes = Arg::new(YES).long(YES).short('y').action(ArgAction::SetTrue);
     yes.help("Do not ask; needed where nobody can be asked")
 }
 
-/// The answer that a question requires.
+/// The word that a question requires.
 enum Required<'w> {
     Yes,
     /// This word, which nobody types by accident.
@@ -30,11 +30,11 @@ enum Required<'w> {
 }
 
 impl Command<'_> {
-    /// Asks before objects are deleted. Ids that were given as arguments of a script need no answer, except those of
+    /// Asks before objects are deleted. Ids that were given as arguments of a script need no consent, except those of
     /// tenants; ids from a pipe always need one, because nobody has read them.
     ///
     /// # Errors
-    /// The answer is no, nobody can be asked, or the only object does not exist.
+    /// Consent is refused, nobody can be asked, or the only object does not exist.
     pub(super) async fn confirm_deletion(&mut self, requests: &[Request]) -> Result<(), Failure> {
         if self.is_dry_run() || self.matches.get_flag(YES) {
             return Ok(());
@@ -93,7 +93,7 @@ impl Command<'_> {
 /// Asks whether objects that match a filter are to be changed or deleted.
 ///
 /// # Errors
-/// The answer is no, or nobody can be asked.
+/// Consent is refused, or nobody can be asked.
 pub(super) fn confirm(matching: &str, deed: &str) -> Result<(), Failure> {
     match terminal() {
         Some(terminal) => ask(terminal, &format!("{matching}."), deed, &Required::Yes),

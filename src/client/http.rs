@@ -45,7 +45,7 @@ pub(crate) struct Server {
     roots: Arc<Roots>,
     /// The timeout of a response, and of each pause within it.
     response: Duration,
-    /// How long a request waits in all when the server says when to repeat it.
+    /// The longest time that a request waits in all before it is repeated.
     repeats: Duration,
     /// Whether a line has said that requests wait; connections of one command share it.
     has_said: Arc<AtomicBool>,

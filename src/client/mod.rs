@@ -53,7 +53,7 @@ use crate::terminal::say;
 const RESPONSE: Duration = Duration::from_secs(60);
 /// The timeout of a response of `watch`.
 const WATCH: Duration = Duration::from_secs(300);
-/// How long a request waits in all when the server says when to repeat it.
+/// The longest time that a request waits in all before it is repeated.
 const REPEATS: Duration = Duration::from_secs(120);
 
 /// Runs a command and returns the exit code. `program` is the whole command line, from which completions and manual

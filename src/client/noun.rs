@@ -23,7 +23,7 @@ pub(super) struct Noun {
     pub(super) order: Order,
     /// The filters of which `update-many` needs at least one; empty if any filter will do.
     pub(super) changes_need: &'static [&'static str],
-    /// What a deletion takes along, as the end of a sentence.
+    /// The data that a deletion takes along, as the end of a sentence.
     pub(super) loss: &'static str,
     pub(super) examples: &'static str,
 }

@@ -12,7 +12,7 @@ use super::reference::Field;
 /// The members that are passwords.
 const MEMBERS: [&str; 3] = ["password", "adminPass", "currentPassword"];
 
-/// How the value of a password is given.
+/// The forms of the value of a password, for the help.
 pub(super) const HELP: &str = "- asks for it or reads the first line of a pipe, @FILE reads a file";
 
 /// Returns whether a member is a password.
@@ -23,7 +23,7 @@ pub(super) fn is_secret(field: &Field) -> bool {
 /// Returns the password that the value of a flag names.
 ///
 /// # Errors
-/// The file or the pipe cannot be read, or the answers on the terminal differ.
+/// The file or the pipe cannot be read, or the two passwords differ.
 pub(super) fn read(field: &Field, value: Value) -> Result<Value, Failure> {
     let Some(text) = value.as_str().filter(|_| is_secret(field)) else { return Ok(value) };
     let password = match text.strip_prefix('@') {

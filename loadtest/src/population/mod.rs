@@ -112,8 +112,8 @@ impl Population {
     /// Starts the servers if there are any, registers the devices, and connects all clients, here or at workers.
     ///
     /// # Errors
-    /// The server rejects a step, a client cannot connect, a worker does not respond, or a signal ends the run. What was
-    /// created is removed then.
+    /// The server rejects a step, a client cannot connect, a worker does not respond, or a signal ends the run.
+    /// All that was created is removed then.
     pub(crate) async fn open(
         plan: &Plan,
         common: &Common,

@@ -1,4 +1,5 @@
-//! Finds all mistakes of a file. The parser ends at the first one, so the line of each mistake gets a value that is valid,
+//! Finds all mistakes of a file. The parser ends at the first one, so the line of each mistake gets a value
+//! that is valid,
 //! and the file is parsed again.
 
 use std::path::Path;
@@ -40,8 +41,8 @@ pub(super) fn all(first: Error, file: &Path, text: &str, common: &Common) -> Err
     Error::Refused(format!("{} mistakes\n{}", found.len(), listed.join("\n")))
 }
 
-/// Changes a line so that it has no mistake, and returns the next mistake of the file. `None` if there is none, or if no
-/// change of the line leads to another one.
+/// Changes a line so that it has no mistake, and returns the next mistake of the file. `None` if there is none, or
+/// if no change of the line leads to another one.
 fn without(
     lines: &mut [String],
     index: usize,

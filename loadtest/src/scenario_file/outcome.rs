@@ -37,7 +37,8 @@ pub(super) struct Outcome {
     pub(super) not_begun: Vec<String>,
     /// The faults that were caused at servers and clients.
     pub(super) happened: Vec<Mark>,
-    /// The number of devices, users, template sets and tenants that were removed, and of those that could not be removed.
+    /// The number of devices, users, template sets and tenants that were removed, and of those that
+    /// could not be removed.
     pub(super) removed: usize,
     pub(super) left: usize,
 }

@@ -1,4 +1,4 @@
-//! What the flags of commands take: passwords, values with hyphens, times before now.
+//! Values of the flags of commands: passwords, values with hyphens, times before now.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Nouns of the second day: external ids, groups and roles of users, limits, retention, storage; and the order of lists.
+//! Nouns of the second day: external ids, groups and roles of users, limits, retention, storage; and the
+//! order of lists.
 
 use serde_json::Value;
 

@@ -106,7 +106,7 @@ async fn somebody_at_a_terminal_sees_the_names_of_what_goes() {
         assert!(told.contains("pump") && told.contains("1 device with its alarms"), "{told}");
         assert_eq!(names(&admin).await.len(), left, "{told}");
     }
-    // Standard input is the pipe, so the answer comes from the terminal.
+    // Standard input is the pipe, so somebody types at the terminal.
     for (answer, left) in [("n\n", 1), ("y\n", 0)] {
         let line = format!("sh -c 'echo {fan} | platform device delete'");
         let Some(asked) = typed(here, &line, answer) else { return };
