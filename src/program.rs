@@ -242,10 +242,7 @@ impl Greeting {
         let (base, mut out) = (&self.base, io::stdout().lock());
         if let Some(admin) = self.introduced.iter().rev().find(|user| user.name.ends_with("/admin")) {
             let (name, program) = (&admin.name, std::env::args().next().unwrap_or_else(|| "platform".into()));
-            writeln!(
-                out,
-                "\nTry it in a second terminal: a log-in that asks for the password, a device, an alarm, and what is open."
-            )?;
+            writeln!(out, "\nTry it in a second terminal. The first line asks for the password.")?;
             // A password in a command line would stay in the history of the shell.
             writeln!(out, "  {program} login {base} --user {name}")?;
             writeln!(

@@ -60,7 +60,8 @@ pub(crate) struct Clean {
     #[arg(long)]
     pub(crate) yes: bool,
     /// Leave what is younger than this many minutes, because it may belong to a run that goes on
-    #[arg(long, default_value_t = 60, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    #[arg(long, default_value_t = 60, value_name = "MINUTES",
+          value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     pub(crate) older_than: u64,
 }
 

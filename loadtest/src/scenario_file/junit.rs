@@ -49,7 +49,8 @@ pub(super) fn xml(outcome: &Outcome) -> String {
     suites.iter().for_each(|suite| all.add(&suite.tests));
     let seconds: f64 = suites.iter().map(|suite| suite.seconds).sum();
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {} time=\"{seconds:.3}\">\n{}</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites name=\"{}\" {} time=\"{seconds:.3}\">\n{}</testsuites>\n",
         escaped(&outcome.name),
         all.attributes(),
         suites.iter().map(|suite| suite.xml(outcome)).collect::<String>()

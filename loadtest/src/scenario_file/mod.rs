@@ -260,6 +260,13 @@ fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Ra
     Ok((Some(plan).filter(|plan| !plan.groups.is_empty()), rates))
 }
 
+/// Returns the length of a phase.
+fn length(source: &Source<'_>, lasts: &Spanned<String>) -> Result<Duration, Error> {
+    let length = duration(lasts.get_ref()).ok().filter(|length| !length.is_zero() && *length <= LONGEST);
+    let refused = "lasts: write a time such as \"30s\", at most 31 days";
+    length.ok_or_else(|| source.error(lasts.span().start, refused))
+}
+
 impl Phase {
     fn of(
         source: &Source<'_>,
@@ -272,13 +279,7 @@ impl Phase {
         let PhaseTable { name, lasts, thresholds, rates: of_phase, fault, load } = phase.into_inner();
         let refused = |reason: &str| source.error(at, &format!("phase {name:?} {reason}"));
         let lasts = match (&plan, lasts) {
-            (Some(_), Some(lasts)) => duration(lasts.get_ref())
-                .ok()
-                .filter(|lasts| !lasts.is_zero() && *lasts <= LONGEST)
-                .ok_or_else(|| {
-                    let at = lasts.span().start;
-                    source.error(at, "lasts: write a time such as \"30s\", at most 31 days")
-                })?,
+            (Some(_), Some(lasts)) => length(source, &lasts)?,
             (Some(_), None) => return Err(refused("needs `lasts`, such as \"30s\"")),
             (None, None) if load.is_empty() => {
                 return Err(refused("has no [[phase.load]], and there is no [[group]]"));
