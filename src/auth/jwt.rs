@@ -20,7 +20,7 @@ use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
 
-/// The issuer, in the spelling of the rules and in that of the configured vendor (rulings G-09a).
+/// The issuer, in the spelling of the rules and in that of the configured vendor (G-09a).
 static ISSUERS: LazyLock<[String; 2]> = LazyLock::new(|| spellings(Naming::issuer));
 /// The category of the options that hold keys; the key of an option is the `kid`.
 const CATEGORY: &str = "token.publicKey";

@@ -177,7 +177,10 @@ Examples:
   platform doctor
   platform backup /var/backups/platform.zip
   platform login http://127.0.0.1:8080   store a server for the commands that speak to it
-  platform alarm list --resolved false   (or with PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD)
+  platform alarm list --resolved false
+
+Scripts that do not log in set PLATFORM_URL, PLATFORM_USER, PLATFORM_PASSWORD and, for an authority of
+their own, PLATFORM_CA.
 
 Every setting is a flag and a variable; a flag goes before its variable, that before the default. An
 unknown or malformed setting is rejected. The unit of a number is part of its name; bytes and times may

@@ -33,7 +33,7 @@ pub(super) struct Noun {
 pub(super) enum Order {
     /// Commands leave it as it is.
     Own,
-    /// Commands reverse it (rulings P-08).
+    /// Commands reverse it (P-08).
     OldestFirst,
 }
 

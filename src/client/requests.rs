@@ -110,7 +110,7 @@ impl Command<'_> {
             let value = self.server.words.of(value);
             query = Some(Serializer::new(String::new()).append_pair(name, &value).finish());
         }
-        // People read the newest first, whatever the order of the API is (rulings P-08).
+        // People read the newest first, whatever the order of the API is (P-08).
         if self.noun.order == Order::OldestFirst
             && !query.as_deref().is_some_and(|query| query.contains(REVERT))
         {

@@ -24,7 +24,7 @@ fn pages_use_credentials_of_their_own_and_never_those_of_the_browser() {
 
 #[test]
 fn console_shows_and_changes_what_happens_live() {
-    play("console/run.mjs", || node::install_packages(&suite()));
+    play_all(&["console/run.mjs --part 1", "console/run.mjs --part 2"], || node::install_packages(&suite()));
 }
 
 #[test]
@@ -38,6 +38,11 @@ fn suite() -> PathBuf {
 
 /// Runs a program of the suite for Node, after its preparation.
 fn play(program: &str, prepare: impl FnOnce() -> Result<(), String>) {
+    play_all(&[program], prepare);
+}
+
+/// Runs programs of the suite at the same time.
+fn play_all(programs: &[&str], prepare: impl FnOnce() -> Result<(), String>) {
     let browser = node::find_node().and_then(|()| prepare()).and_then(|()| find_chromium());
     let browser = match browser {
         Ok(browser) => browser,
@@ -47,12 +52,17 @@ fn play(program: &str, prepare: impl FnOnce() -> Result<(), String>) {
             return;
         }
     };
-    let status = Command::new("node")
-        .arg(suite().join(program))
-        .args(["--server", env!("CARGO_BIN_EXE_platform"), "--browser", browser])
-        .status()
-        .expect("node was found a moment ago");
-    assert!(status.success(), "the test in a browser failed ({status}); what was wrong stands above");
+    let start = |program: &&str| {
+        let mut command = Command::new("node");
+        let (program, arguments) = program.split_once(' ').unwrap_or((*program, ""));
+        command.arg(suite().join(program)).args(arguments.split_whitespace());
+        command.args(["--server", env!("CARGO_BIN_EXE_platform"), "--browser", browser]);
+        command.spawn().expect("node was found a moment ago")
+    };
+    let running: Vec<_> = programs.iter().map(start).collect();
+    let ended: Vec<_> = running.into_iter().map(|mut program| program.wait().unwrap()).collect();
+    let failed = ended.iter().find(|status| !status.success());
+    assert!(failed.is_none(), "the test in a browser failed ({failed:?}); what was wrong stands above");
 }
 
 fn find_chromium() -> Result<&'static str, String> {

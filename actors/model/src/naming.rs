@@ -4,8 +4,8 @@
 //! names works unchanged if they are configured at the start (`PLATFORM_NAMING_…`, C-20).
 //!
 //! Three more words contain the vendor's name: enumerations of modules, the file name of a manifest and the issuer of
-//! JWTs. No setting lists them. They are derived from the header prefix, and both spellings are understood (rulings
-//! G-09a).
+//! JWTs. No setting lists them. They are derived from the header prefix, and both spellings are understood
+//! (G-09a).
 
 use std::sync::OnceLock;
 
@@ -72,17 +72,17 @@ impl Naming {
         if name.is_empty() { "Platform".into() } else { name }
     }
 
-    /// Returns the name of an enumeration in modules, such as `PlatformSeverities` (rulings G-09a).
+    /// Returns the name of an enumeration in modules, such as `PlatformSeverities` (G-09a).
     pub fn enumeration(&self, words: &str) -> String {
         format!("{}{words}", self.vendor())
     }
 
-    /// Returns the name of the manifest in the archive of an application, `platform.json` (rulings G-09a).
+    /// Returns the name of the manifest in the archive of an application, `platform.json` (G-09a).
     pub fn manifest_file(&self) -> String {
         format!("{}.json", self.issuer())
     }
 
-    /// Returns the issuer of JWTs, `platform` (rulings G-09a).
+    /// Returns the issuer of JWTs, `platform` (G-09a).
     pub fn issuer(&self) -> String {
         self.vendor().to_ascii_lowercase()
     }

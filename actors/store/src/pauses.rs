@@ -1,4 +1,4 @@
-//! The times in which this process did not run, because its machine or container was stopped (rulings R-11). Everything
+//! The times in which this process did not run, because its machine or container was stopped. Everything
 //! that it remembers from before may be outdated, and everything that it waited for may have arrived unread.
 
 use std::sync::atomic::{AtomicU64, Ordering};

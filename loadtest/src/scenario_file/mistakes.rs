@@ -1,6 +1,5 @@
-//! Finds all mistakes of a file. The parser ends at the first one, so the line of each mistake gets a value
-//! that is valid,
-//! and the file is parsed again.
+//! Finds several mistakes of a file at once. The parser ends at the first one, so the line of each mistake gets a value
+//! that is valid, and the file is parsed again. The search ends at a line for which no such value is found.
 
 use std::path::Path;
 
@@ -16,8 +15,8 @@ const MOST: usize = 50;
 /// The values that are tried in place of a wrong one, if the key cannot be left out.
 const VALUES: [&str; 3] = ["1", "\"1d\"", "\"rest\""];
 
-/// Returns the first mistake of a file together with those after it.
-pub(super) fn all(first: Error, file: &Path, text: &str, common: &Common) -> Error {
+/// Returns the first mistake of a file together with those after it that are found.
+pub(super) fn with_further_ones(first: Error, file: &Path, text: &str, common: &Common) -> Error {
     let mut found: Vec<Error> = Vec::new();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     // Lines that settings have added have no number.

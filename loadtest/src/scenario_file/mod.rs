@@ -199,9 +199,10 @@ impl ScenarioFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Fails like [`Self::read`], and lists all mistakes that can be found at once.
+    /// Fails like [`Self::read`], and lists the mistakes that can be found at once.
     pub(crate) fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
-        Self::parse_once(file, text, common).map_err(|first| mistakes::all(first, file, text, common))
+        Self::parse_once(file, text, common)
+            .map_err(|first| mistakes::with_further_ones(first, file, text, common))
     }
 
     /// Reads the text of a file up to the first mistake.

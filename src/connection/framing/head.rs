@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use actix_web::http::Uri;
+use actix_web::http::{Method, Uri};
 
 use super::flaw::{Flaw, HEAD_BYTES, HEADERS, TARGET_BYTES};
 use super::upgrade;
@@ -130,6 +130,10 @@ impl Lines {
     fn check(self, request: &httparse::Request<'_, '_>) -> Result<Self, Flaw> {
         let is_old = request.version == Some(0);
         let target = request.path.unwrap_or_default();
+        // Some characters of a token are none of a method for actix-http, such as `#`.
+        if Method::from_bytes(request.method.unwrap_or_default().as_bytes()).is_err() {
+            return Err(Flaw::RequestLine);
+        }
         match self.hosts {
             0 if !is_old => Err(Flaw::NoHost),
             2.. => Err(Flaw::SeveralHosts),

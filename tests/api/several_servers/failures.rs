@@ -195,6 +195,11 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     })
     .await;
     program.signal(Signal::CONT);
+    // It forgets remembered callers and connects to PostgreSQL again, so it is unavailable for a moment.
+    eventually("a server that is back", async || {
+        (there.get("/alarm/alarms").await.status == 200).then_some(())
+    })
+    .await;
 
     let last = missed.last().unwrap();
     assert_eq!(heard_until(&session, last).await, None);

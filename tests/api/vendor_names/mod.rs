@@ -1,5 +1,5 @@
 //! The names of another vendor (C-20): what the five settings do not name literally is understood in the vendor's
-//! spelling besides that of the rules (rulings G-09a). The names are set once per process, so the server is one.
+//! spelling besides that of the rules (G-09a). The names are set once per process, so the server is one.
 
 mod manifests;
 mod modules;

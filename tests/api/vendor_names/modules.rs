@@ -1,5 +1,5 @@
 //! Event-processing modules that use the vendor's words and the constructs that modules of other platforms use
-//! (rulings G-09a, Q-10a).
+//! (G-09a, Q-10a).
 
 use serde_json::{Value, json};
 

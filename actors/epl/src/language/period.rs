@@ -2,7 +2,7 @@
 
 use super::syntax::{Expression, Span};
 
-/// A period, written as `1 hour 30 minutes`, as `secs seconds` (rulings Q-10a) or as a bare number of seconds.
+/// A period, written as `1 hour 30 minutes`, as `secs seconds` (Q-10a) or as a bare number of seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Period {
     /// The whole milliseconds of the amounts that are written as numbers.

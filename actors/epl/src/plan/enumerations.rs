@@ -1,7 +1,7 @@
 //! The enumerations of the platform. Each word is a constant with its own text as value.
 //!
 //! Their names contain the vendor's name, so a configured vendor's spelling is understood besides that of the rules
-//! (rulings G-09a). As type names they stand for text.
+//! (G-09a). As type names they stand for text.
 
 use std::sync::LazyLock;
 

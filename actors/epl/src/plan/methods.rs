@@ -1,4 +1,4 @@
-//! Resolves the methods that values have (Q-12; rulings Q-10a): accessors that Java requires, which return the value
+//! Resolves the methods that values have (Q-12; Q-10a): accessors that Java requires, which return the value
 //! unchanged or convert its representation, getters, and comparisons of times.
 
 use std::sync::Arc;

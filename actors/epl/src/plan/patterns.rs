@@ -100,7 +100,7 @@ impl Planner<'_> {
         parts.iter().map(|part| self.node(part, times, walk)).collect()
     }
 
-    /// Plans `repeated until end` (rulings Q-10a). Within the repeated part its tags stand for the events of one
+    /// Plans `repeated until end` (Q-10a). Within the repeated part its tags stand for the events of one
     /// repetition, outside of it each stands for the list of its events.
     fn until(
         &mut self,

@@ -1,4 +1,4 @@
-//! Plans periods, whose amounts may be variables or properties (Q-10; rulings Q-10a).
+//! Plans periods, whose amounts may be variables or properties (Q-10; Q-10a).
 
 use std::time::Duration;
 

@@ -95,7 +95,7 @@ fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k s
 }
 
 /// Returns whether a name has the form of an output stream's name, such as `SendAlarm`. Every name that begins with
-/// `Send` and another word has it, because other platforms have further streams of this kind (rulings Q-10a).
+/// `Send` and another word has it, because other platforms have further streams of this kind (Q-10a).
 fn sounds_like_output(name: &str) -> bool {
     if name
         .strip_prefix("Send")

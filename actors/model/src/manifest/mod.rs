@@ -1,5 +1,5 @@
 //! The manifest of an application: the file `platform.json` of an uploaded archive (W-03), or the one with the name of
-//! the configured vendor (rulings G-09a).
+//! the configured vendor (G-09a).
 //!
 //! Unknown members are kept with the text and have no effect. A known member with an invalid type or value rejects the
 //! upload.
@@ -122,7 +122,7 @@ pub struct Probe {
 }
 
 /// Returns the names that a manifest may have in an archive: [`FILE`], and the vendor's if names are configured
-/// (rulings G-09a). If an archive contains both, the first one is its manifest.
+/// (G-09a). If an archive contains both, the first one is its manifest.
 pub fn files() -> Vec<String> {
     let mut files = spellings(Naming::manifest_file).to_vec();
     files.dedup();

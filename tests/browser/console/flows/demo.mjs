@@ -67,6 +67,7 @@ export async function a_truck_shows_its_position_and_the_wire_its_messages(stage
 export async function groups_are_a_tree_with_devices_at_its_ends(stage) {
   const { visitor } = await at(stage, "devices");
   const tree = visitor.page.getByRole("navigation", { name: "Groups" });
+  await tree.getByRole("button", { name: "Groups in Waterworks" }).click();
   await tree.locator("ul ul").getByRole("link", { name: "Hall A" }).click();
   await visitor.page.getByText("meter north 01").waitFor({ state: "detached" });
   await visitor.sees("pump A01");

@@ -146,7 +146,7 @@ impl Parser<'_> {
         self.listed_arguments(Self::expression)
     }
 
-    /// Parses the arguments of a method, which may be periods (rulings Q-10a).
+    /// Parses the arguments of a method, which may be periods (Q-10a).
     pub(super) fn method_arguments(&mut self) -> Result<Vec<Expression>, Mistake> {
         self.listed_arguments(|parser| {
             let argument = parser.expression()?;

@@ -1,4 +1,4 @@
-//! Parses periods: `1 hour 30 minutes`, `secs seconds`, or a bare number of seconds (Q-10; rulings Q-10a).
+//! Parses periods: `1 hour 30 minutes`, `secs seconds`, or a bare number of seconds (Q-10; Q-10a).
 
 use super::super::Mistake;
 use super::super::lexer::{Kind, Token};

@@ -1,4 +1,4 @@
-//! `.after(…)` and `.before(…)`: the distance of two times (rulings Q-10a), as in Esper.
+//! `.after(…)` and `.before(…)`: the distance of two times (Q-10a), as in Esper.
 
 use super::cast;
 use crate::plan::expression::{Expression, Function};

@@ -1,4 +1,4 @@
-//! `until`: the events that the repeated part found so far (rulings Q-10a).
+//! `until`: the events that the repeated part found so far (Q-10a).
 
 use std::sync::Arc;
 
