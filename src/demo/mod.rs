@@ -177,5 +177,5 @@ async fn run_at_server(url: &str, arguments: &DemoArguments) -> Result<(), Failu
         seed: arguments.seed,
     };
     let tell = move || greeting.end(&url, is_new);
-    fleet::run(assignment, tell, stop).await
+    Box::pin(fleet::run(assignment, tell, stop)).await
 }

@@ -62,7 +62,7 @@ fn without(
         if DeTable::parse(&text).is_err() {
             continue;
         }
-        let Some(error) = parse(&text) else { return None };
+        let error = parse(&text)?;
         let at = error.line().map(|line| line - 1 + added);
         if at.is_some() && at != Some(index) && at != header {
             return Some(error);

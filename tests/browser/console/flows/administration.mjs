@@ -9,6 +9,7 @@ const at = async (stage, page, user = "main/admin", password = PASSWORD) => (awa
 
 export async function a_user_changes_its_own_password_and_stays_logged_in(stage) {
   await stage.fleet.user("owner", "owner-secret", ["ROLE_ALARM_READ"]);
+  const { id } = await stage.fleet.alarm(stage.fleet.devices[1].id, "MAJOR", "acme_Noise", "It is too loud");
   const visitor = await at(stage, "overview", "main/owner", "owner-secret");
   visitor.expectsCuts = true;
   const { page } = visitor;
@@ -31,7 +32,8 @@ export async function a_user_changes_its_own_password_and_stays_logged_in(stage)
   assert.deepEqual([await status("owner-secret"), await status("newer-secret")], [401, 200]);
   await visitor.go("alarms", "Alarms");
   await visitor.isLive();
-  await visitor.sees("Pressure is too high");
+  await visitor.sees("It is too loud");
+  await stage.fleet.call("PUT", `/alarm/alarms/${id}`, { status: "CLEARED" });
   await visitor.leave();
 }
 
