@@ -32,9 +32,8 @@ pub(super) struct Noted {
 }
 
 impl Database {
-    /// Exchanges counts before one more is admitted, if other servers may have used up what was left (Z-20). All
-    /// servers together exceed a limit by at most one for each server beside the first. If the database does not
-    /// respond, the last counts apply.
+    /// Exchanges counts before one more is admitted, if other servers may have used up what was left (Z-20); see
+    /// [`TenantLimits::must_exchange`]. If the database does not respond, the last counts apply.
     pub async fn agree_on(&self, limits: &TenantLimits, counted: Counted) {
         if !limits.must_exchange(counted) {
             return;
