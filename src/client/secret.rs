@@ -12,7 +12,7 @@ use super::reference::Field;
 /// The members that are passwords.
 const MEMBERS: [&str; 3] = ["password", "adminPass", "currentPassword"];
 
-/// The forms of the value of a password, for the help.
+/// The help of an option that takes a password: the forms that its value may have.
 pub(super) const HELP: &str = "- asks for it or reads the first line of a pipe, @FILE reads a file";
 
 /// Returns whether a member is a password.
