@@ -39,6 +39,9 @@ pub struct SessionState {
     pub interval: Duration,
     /// Its subscriptions.
     pub patterns: Vec<Pattern>,
+    /// The seconds that it lives longer before its next connect, because there was no server for that long (B-10).
+    #[serde(default)]
+    pub grace: u8,
     /// The system of units in which it receives measurements (B-20).
     pub units: Option<SystemOfUnits>,
     /// The number of its connects so far.

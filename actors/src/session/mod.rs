@@ -180,6 +180,8 @@ pub struct SessionActor {
     has_moved: bool,
     /// The stage of a move; boxed, because most sessions stay.
     moving: Option<Box<Moving>>,
+    /// The seconds that the session lives longer until its client uses it, after there was no server for that long.
+    grace: u8,
     /// The time that the session lives after a connect.
     interval: Duration,
     /// The time at which the parked connect gets an empty response; without a parked connect, the time at which the
@@ -212,6 +214,7 @@ impl SessionActor {
             may_get_back: false,
             has_moved: false,
             moving: None,
+            grace: 0,
         }
     }
 
@@ -235,8 +238,14 @@ impl SessionActor {
 
     /// Restarts the session's interval after a request of its client, unless a connect is held.
     fn touch(&mut self, ctx: &mut SessionContext) {
+        self.grace = 0;
+        self.await_client(ctx);
+    }
+
+    /// Lets the session end when its interval passes, unless a connect is held.
+    fn await_client(&mut self, ctx: &mut SessionContext) {
         if self.parked.is_none() && self.moving.is_none() {
-            self.due = Instant::now() + self.interval;
+            self.due = Instant::now() + self.interval + Duration::from_secs(self.grace.into());
             self.arm(ctx);
         }
     }

@@ -120,6 +120,7 @@ impl SessionActor {
         self.user = state.user.into();
         self.expires = state.expires_in.map(|rest| Box::new(std::time::Instant::now() + rest));
         self.interval = state.interval;
+        self.grace = state.grace;
         self.units = state.units;
         self.connects = state.connects;
         self.advised_interval = if state.pauses { AdvisedInterval::Temporary } else { AdvisedInterval::None };
@@ -137,7 +138,7 @@ impl SessionActor {
         if state.appeared {
             self.appear(ctx);
         }
-        self.touch(ctx);
+        self.await_client(ctx);
     }
 
     /// Returns the state of the session and leaves the session empty. `None` if a notification is not JSON, which
@@ -150,6 +151,7 @@ impl SessionActor {
             user: self.user.to_string(),
             expires_in: self.expires.as_deref().map(|expires| expires.saturating_duration_since(now)),
             interval: self.interval,
+            grace: self.grace,
             patterns: self.patterns.to_vec(),
             units: self.units,
             connects: self.connects,
@@ -347,7 +349,8 @@ impl Handler<Depart> for SessionActor {
             }
             None => {
                 let (client, tenant) = (self.client.to_string(), self.environment.id.clone());
-                transfers.keep(StoredSession { client, tenant, state, lifetime: self.interval });
+                let lifetime = StoredSession::lifetime_of(self.interval);
+                transfers.keep(StoredSession { client, tenant, state, lifetime });
                 ctx.stop();
             }
         }

@@ -131,6 +131,29 @@ async fn sessions_of_a_lone_server_continue_after_its_restart() {
 }
 
 #[tokio::test]
+async fn client_may_return_as_late_as_there_was_no_server() {
+    let interval = Duration::from_millis(500);
+    let database = TestDatabase::create().await;
+    let start = || TestServer::start_on(&database, |settings| settings.limits.session_interval = interval);
+    let server = start().await;
+    let device = server.admin().create_device("pump").await;
+    let session = server.admin().listen("/alarms/*").await;
+    server.stop().await;
+    let outage = "UPDATE stored_sessions SET expires_at = expires_at - interval '40 seconds'";
+    assert_eq!(database.execute(outage, &[]).await, 1);
+
+    let server = start().await;
+    let session = server.admin().resume(&session.client);
+    let alarm = id(&server.admin().raise_alarm(&device, "hot").await);
+    tokio::time::sleep(interval * 4).await;
+    assert_eq!(told(&session.connect().await), [alarm]);
+
+    // From then on, the interval counts as usual.
+    tokio::time::sleep(interval * 4).await;
+    assert!(!session.is_known().await);
+}
+
+#[tokio::test]
 async fn stored_session_ends_when_its_user_gets_a_new_password() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;

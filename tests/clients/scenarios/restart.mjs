@@ -25,12 +25,14 @@ async function play(platform, runs) {
   await together(runs, (run) => run.ledgers[0].settle(SOON / 2));
 
   const stop = await platform.terminate();
+  const stopped = Date.now();
   await platform.launch();
+  const start = Date.now() - stopped;
   await publisher.postMany(COUNT);
   await together(runs, (run) => run.ledgers[0].settle(SOON / 2));
   for (const run of runs) {
     const [before, after] = [median(run.ledgers[0].delays.slice(0, COUNT)), median(run.ledgers[0].delays.slice(-COUNT))];
-    run.note = `the stop took ${(stop / 1_000).toFixed(1)} s, notifications ${before} ms before and ${after} ms after`;
+    run.note = `the stop took ${(stop / 1_000).toFixed(1)} s and the start ${(start / 1_000).toFixed(1)} s, notifications ${before} ms before and ${after} ms after`;
     run.expect(stop < LONGEST_STOP, run.note);
     // The delay itself depends on the machine. A client that was advised to pause pauses before each connect.
     run.expect(run.watch.interval === 0, `its client pauses ${run.watch.interval} ms before each connect`);

@@ -33,6 +33,27 @@ pub struct StoredSession {
     pub lifetime: Duration,
 }
 
+/// The longest time without a server after which sessions continue. Storing them costs nothing: nothing happens meanwhile
+/// that they could receive.
+const LONGEST_OUTAGE: Duration = Duration::from_secs(5 * 60);
+/// The longest pause of a client between two attempts to reach a server. CometD makes none longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl StoredSession {
+    /// Returns the time for which a session with this interval is stored.
+    #[must_use]
+    pub fn lifetime_of(interval: Duration) -> Duration {
+        interval + LONGEST_OUTAGE
+    }
+
+    /// Returns the seconds that the session waits for its client beyond its interval. Clients try again less and less
+    /// often, so their last pause may be as long as there was no server.
+    fn grace(&self) -> u8 {
+        let outage = Self::lifetime_of(self.state.interval).saturating_sub(self.lifetime);
+        u8::try_from(outage.min(LONGEST_PAUSE).as_secs()).unwrap_or(u8::MAX)
+    }
+}
+
 impl Database {
     /// Stores the sessions of this server, which writes nothing any more, if it is the last one. Returns whether it
     /// is. One transaction.
@@ -82,12 +103,14 @@ impl Database {
         let rows = transaction.query(LIST_STORED, &[]).await?;
         let stored = |row: &tokio_postgres::Row| {
             let (state, seconds): (&str, f64) = (row.get(2), row.get(3));
-            Some(StoredSession {
+            let mut stored = StoredSession {
                 client: row.get(0),
                 tenant: TenantId::parse(row.get(1)).ok()?,
                 state: serde_json::from_str(state).ok()?,
                 lifetime: Duration::try_from_secs_f64(seconds).ok()?,
-            })
+            };
+            stored.state.grace = stored.grace();
+            Some(stored)
         };
         // This transaction has written nothing so far, so `take` can wait for all transactions that have.
         take(rows.iter().filter_map(stored).collect()).await;
