@@ -5,7 +5,7 @@ import { basic, PASSWORD } from "../../../clients/platform.mjs";
 import { zip } from "../../zip.mjs";
 import { eventually } from "../stage.mjs";
 
-const at = async (stage, page, user = "main/admin", password = PASSWORD) => (await stage.visitor()).logIn(user, password, { page });
+const at = (stage, page, user, password) => stage.at(page, user, password);
 
 export async function a_user_changes_its_own_password_and_stays_logged_in(stage) {
   await stage.fleet.user("owner", "owner-secret", ["ROLE_ALARM_READ"]);

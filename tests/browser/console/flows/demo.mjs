@@ -7,8 +7,7 @@ import { eventually } from "../stage.mjs";
 
 async function at(stage, page, window) {
   const demo = await stage.demo();
-  const visitor = await stage.visitor(window);
-  await visitor.logIn(DEMO_USER, DEMO_PASSWORD, { page });
+  const visitor = window ? await (await stage.visitor(window)).logIn(DEMO_USER, DEMO_PASSWORD, { page }) : await stage.at(page, DEMO_USER, DEMO_PASSWORD);
   await visitor.isLive("Live");
   return { demo, visitor };
 }
