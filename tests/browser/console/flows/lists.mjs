@@ -272,3 +272,18 @@ export async function windows_say_whether_they_are_live(stage) {
   await stage.fleet.call("PUT", "/tenant/tenants/main/limits", { modules: null }, { Authorization: basic("management/admin") });
   await visitor.leave();
 }
+
+export async function a_profile_shows_permissions_with_their_origin(stage) {
+  const { call, own, others } = await crowd(stage);
+  const { id } = await call("POST", `/user/${TENANT}/groups`, { name: "pump readers", devicePermissions: { [others]: ["EVENT:plat_Position:*"] } });
+  const both = await call("POST", `/user/${TENANT}/users`, { userName: "both", password: "both-secret", devicePermissions: { [own]: ["ALARM:*:READ", "MANAGED_OBJECT:*:READ"] } });
+  await call("POST", `/user/${TENANT}/groups/${id}/users`, { user: { self: both.self } });
+  const visitor = await at(stage, "profile", `${TENANT}/both`, "both-secret");
+  const rows = visitor.page.getByRole("list", { name: /Permissions for single devices/ }).getByRole("listitem");
+  await rows.first().waitFor();
+  const texts = await rows.evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.deepEqual(texts, [["own pump", "alarm read; managed object read", "your own"], [others, "event with plat_Position, read and write", "group pump readers"]]);
+  await standingOfCard(visitor, "Rights", /loaded \d\d:\d\d:\d\d/);
+  await visitor.isAccessible("the profile of a user with permissions");
+  await visitor.leave();
+}
