@@ -38,6 +38,8 @@ export async function a_request_during_a_cut_shows_an_error_and_can_be_repeated(
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;
   stage.relay.cut("rst");
+  const pulse = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: "Live writes" }) });
+  await pulse.locator(".standing", { hasText: "nothing arrives now" }).waitFor();
   await visitor.page.getByRole("link", { name: "Audit", exact: true }).click();
   await visitor.sees("The server cannot be reached.");
   stage.relay.refusing = false;
