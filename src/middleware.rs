@@ -57,12 +57,7 @@ pub async fn around(
         None => log.completed(response.request(), response.status(), identity, &id, begun.elapsed()),
     }
     request_counts::count(&response);
-    let response = match compression::is_wanted(&response) {
-        // This future is boxed, so that the future of every other request stays small.
-        true => Box::pin(compression::compressed(response)).await,
-        false => response,
-    };
-    let mut response = held_bytes::count(without_body(response));
+    let mut response = held_bytes::count(without_body(compression::for_client(response).await));
     response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);
     announce_keep_alive(&mut response);

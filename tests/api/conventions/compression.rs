@@ -14,14 +14,20 @@ const SMALL: &str = "/inventory/managedObjects?pageSize=1";
 async fn with_large_list() -> (TestServer, Caller) {
     let (server, admin) = TestServer::shared().await.with_admin();
     for number in 0..40 {
-        let body = json!({"name": format!("pump {number}"), "acme_Note": "The valve was opened. ".repeat(30)});
+        let body =
+            json!({"name": format!("pump {number}"), "acme_Note": "The valve was opened. ".repeat(30)});
         admin.create("/inventory/managedObjects", &body).await;
     }
     (server, admin)
 }
 
 /// Sends a request with this `Accept-Encoding`; returns the encoding of the response, its `Vary`, and its body.
-async fn answer(admin: &Caller, method: &str, path: &str, accepted: &str) -> (Option<String>, String, Vec<u8>) {
+async fn answer(
+    admin: &Caller,
+    method: &str,
+    path: &str,
+    accepted: &str,
+) -> (Option<String>, String, Vec<u8>) {
     let request = admin.request(method, path).accepting_json().header("Accept-Encoding", accepted);
     let response = request.head().await;
     assert_eq!(response.status(), 200);
