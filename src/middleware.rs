@@ -28,8 +28,8 @@ use crate::stop::Stop;
 use crate::telemetry::{self, RouteDurations};
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
-/// client's address, request durations, a log line and an id, compression (C-22), responses to HEAD, large responses, the
-/// policies of hosted applications, and CORS (C-16).
+/// client's address, request durations, a log line and an id, compression (C-22), responses to HEAD, large responses,
+/// the policies of hosted applications, and CORS (C-16).
 ///
 /// # Errors
 /// None: an inner error has already become a response.

@@ -1,5 +1,5 @@
-//! Compresses large lists for clients that ask for it (C-22). Devices do not ask, and the fast lane of real-time requests
-//! does not pass through here.
+//! Compresses large lists for clients that ask for it (C-22). Devices do not ask, and the fast lane of real-time
+//! requests does not pass through here.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -45,7 +45,8 @@ fn is_wanted(response: &ServiceResponse<BoxBody>) -> bool {
         && accepts_gzip(request.headers())
 }
 
-/// Returns whether the body is JSON that the server wrote, and not a file: files have an `ETag`, and may be read in parts.
+/// Returns whether the body is JSON that the server wrote, and not a file: files have an `ETag`, and may be read in
+/// parts.
 fn is_plain_json(response: &ServiceResponse<BoxBody>) -> bool {
     let headers = response.headers();
     let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
