@@ -113,7 +113,11 @@ export async function a_broken_demo_loses_nothing(stage) {
   await eventually("alarms are confirmed", async () => (await entry(visitor, "confirmed")) > 100);
   await visitor.button("Cut this page's network").click();
   await visitor.page.locator(".connection.interrupted").waitFor();
-  const before = await entry(visitor, "seen");
+  // Requests that were under way are still counted.
+  await visitor.page.waitForTimeout(2500);
+  const [before, during] = [await entry(visitor, "seen"), await entry(visitor, "confirmed")];
+  await visitor.page.waitForTimeout(1000);
+  assert.equal(await entry(visitor, "confirmed"), during, "nothing is sent without a network");
   await visitor.page.getByText("Nothing was lost: all confirmed alarms are stored").waitFor({ timeout: 90_000 });
   const [confirmed, uncertain, stored, seen] = await Promise.all(["confirmed", "uncertain", "stored", "seen"].map((name) => entry(visitor, name)));
   const { alarms } = await demo.call("GET", "/alarm/alarms?type=demo_Storm&resolved=false&pageSize=100");
