@@ -25,8 +25,8 @@ import { Stage } from "./stage.mjs";
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--part <1 or 2>] [--files <directory>]";
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
-  1: { ...people, ...watching, ...finding, ...lists },
-  2: { ...figures, ...management, ...administration, ...destruction, ...tools, ...demo, ...waiting, ...connection },
+  1: { ...people, ...watching, ...finding, ...lists, ...figures },
+  2: { ...management, ...administration, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };
 
