@@ -21,15 +21,15 @@ use crate::http::error::ApiError;
 use crate::http::head::{Head, X_HTTP_METHOD};
 use crate::http::hosted::{AtHome, Policies};
 use crate::http::path::{AsReceived, collapsed};
-use crate::http::{address, held_bytes, hosted};
+use crate::http::{address, compression, held_bytes, hosted};
 use crate::request_counts;
 use crate::request_log::{RequestLog, X_REQUEST_ID};
 use crate::stop::Stop;
 use crate::telemetry::{self, RouteDurations};
 
 /// Wraps every request: emulated methods (C-06), collapsed slashes, malformed heads, error bodies with the
-/// client's address, request durations, a log line and an id, responses to HEAD, large responses, the policies of
-/// hosted applications, and CORS (C-16).
+/// client's address, request durations, a log line and an id, compression (C-22), responses to HEAD, large responses,
+/// the policies of hosted applications, and CORS (C-16).
 ///
 /// # Errors
 /// None: an inner error has already become a response.
@@ -57,7 +57,7 @@ pub async fn around(
         None => log.completed(response.request(), response.status(), identity, &id, begun.elapsed()),
     }
     request_counts::count(&response);
-    let mut response = held_bytes::count(without_body(response));
+    let mut response = held_bytes::count(without_body(compression::for_client(response).await));
     response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);
     announce_keep_alive(&mut response);

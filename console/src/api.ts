@@ -1,5 +1,6 @@
 // Requests to the server. Errors contain the message of the server.
 
+import { isCut } from "./cut";
 import { keep, logOut, type Session, session, tokenOf } from "./session";
 import type { CurrentUser, Tenant } from "./types";
 
@@ -32,6 +33,7 @@ async function send(method: string, path: string, options: Options): Promise<Res
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
   else if (options.body !== undefined) [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
+  if (isCut.peek()) throw new ApiError(0, UNREACHABLE);
   try {
     // The request uses no stored credentials, because the browser would otherwise open its own password window after a
     // 401.

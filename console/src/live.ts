@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { AckExtension, CometD, LongPollingTransport } from "cometd";
 import type { Message, PollingPacket, SubscriptionHandle } from "cometd";
 import { refreshRights } from "./api";
+import { isCut } from "./cut";
 import { session } from "./session";
 
 export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" | "refused" | "off";
@@ -239,6 +240,25 @@ export function close(): void {
 export function forget(): void {
   handshakes = 0;
   gap.value = null;
+}
+
+/**
+ * Cuts the network of this page: nothing is sent and nothing received any more, as when a cable is pulled. The server
+ * is not told. After `seconds` the page connects again.
+ */
+export function cutNetwork(seconds: number): void {
+  if (isCut.peek() || !client) return;
+  isCut.value = true;
+  // The client would try to connect again; whatever it sends and receives from now on vanishes.
+  client.registerExtension("cut", { outgoing: () => null, incoming: () => null });
+  client.getTransport()?.abort();
+  client = null;
+  for (const listener of listeners) listener.handle = undefined;
+  connection.value = { state: "interrupted", transport: "" };
+  setTimeout(() => {
+    isCut.value = false;
+    connect();
+  }, seconds * 1000);
 }
 
 export function setOnlyLongPolling(wanted: boolean): void {

@@ -3,10 +3,12 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { DEMO, mayBreak } from "./demo";
 import { connect, connection, gap } from "./live";
 import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
+import { BreakIt } from "./pages/break_it";
 import { DevicePage } from "./pages/device/page";
 import { Devices } from "./pages/devices";
 import { LivePage } from "./pages/live";
@@ -46,13 +48,11 @@ const ENTRIES: Entry[] = [
   { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ", "ROLE_OPTION_MANAGEMENT_READ") },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
   { word: "server", title: "Server", page: () => <ServerPage />, offered: () => can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") },
+  { word: "break", title: "Break it", page: () => <BreakIt />, offered: mayBreak },
 ];
 
 /** The page of the user itself, which its name opens. */
 const PROFILE: Entry = { word: "profile", title: "Profile", page: () => <Profile />, offered: () => true };
-
-/** The tenant of `platform demo`. */
-const DEMO = "demo";
 
 function DevicesOrOne() {
   const id = route.value.words[1];

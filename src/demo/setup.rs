@@ -18,6 +18,9 @@ const PAGE: usize = 1000;
 /// The event-processing module that raises and clears the alarms of rooms.
 const MODULE: &str = include_str!("cold_chain.epl");
 
+/// The option that tells a console that the devices of this tenant are simulated, so that it offers to break things.
+const MARK: &str = "/tenant/options/demo/fleet";
+
 /// Creates whatever is missing in the tenant; existing objects stay.
 ///
 /// # Errors
@@ -30,6 +33,7 @@ pub(super) async fn prepare(world: &World, wire: &mut Wire) -> Result<(), Failur
     }
     find_devices(world, wire).await?;
     keep_short(wire).await?;
+    wire.change(MARK, json!({"value": "simulated"})).await?;
     match wire.put_text("/cep/modules", MODULE).await {
         Err(failure) if failure.code() != Code::Conflict => Err(failure),
         _ => Ok(()),

@@ -1,12 +1,13 @@
 // The server under test: started as an operator starts it, with a private PostgreSQL in a temporary directory, and
 // filled over REST.
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
+import { promisify } from "node:util";
 import { until } from "./wait.mjs";
 
 /** The longest time of a start with a new database, on a slow and busy machine. */
@@ -64,6 +65,12 @@ export class Platform {
     await until(() => ready || ended(), START);
     if (!ready) throw new Error(`the server did not start:\n${this.#log.join("\n")}`);
     this.port = Number(ready[1]);
+  }
+
+  /** Runs `platform admin` on the database of the running server. */
+  async admin(...parameters) {
+    const env = { ...process.env, PLATFORM_DATA_DIR: path.join(this.#directory, "data") };
+    await promisify(execFile)(this.#program, ["admin", ...parameters], { env, cwd: this.#directory });
   }
 
   /** Stops the server by SIGTERM, as an operator does. Returns the milliseconds until it ended. */

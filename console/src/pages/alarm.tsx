@@ -7,6 +7,7 @@ import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm } from "../types";
 import { Dialog, SeverityMark, States, StatusMark } from "../ui/kit";
+import { Standing } from "../ui/standing";
 import { AlarmActions } from "./alarms";
 import { type AuditRecord, changesOf } from "./audit";
 
@@ -39,7 +40,7 @@ function History({ of: alarm }: { of: Alarm }) {
   );
   return (
     <>
-      <h3>Changes</h3>
+      <div class="between"><h3>Changes</h3><Standing of={records} /></div>
       <States of={records} isEmpty={(list) => list.length === 0} empty={<p>Nobody changed it.</p>}>
         {(list) => (
           <ul class="rows">

@@ -21,7 +21,7 @@ interface Application {
   health?: { status: string; since?: string; message?: string };
 }
 
-const HEALTH_SECONDS = 10;
+const HEALTH_SECONDS = 5;
 const KINDS: Record<string, string> = { HOSTED: "web application", MICROSERVICE: "microservice", EXTERNAL: "external", APAMA_CEP_RULE: "rule" };
 const isOwn = (one: Application) => one.owner?.tenant.id === session.value?.tenant;
 const subscriptions = () => path`/tenant/tenants/${session.value!.tenant}/applications`;
@@ -112,7 +112,7 @@ function NewApplication({ onClose, onCreated }: { onClose: () => void; onCreated
     <Dialog title="New application" onClose={onClose}>
       <Form send={send} action="Create">
         <Field label="Kind"><select value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value)}>{["HOSTED", "MICROSERVICE", "EXTERNAL"].map((one) => <option key={one} value={one}>{KINDS[one]}</option>)}</select></Field>
-        <Field label="Name"><input name="name" required /></Field>
+        <Field label="Name" hint={kind.value === "MICROSERVICE" ? "a-z, A-Z, 0-9, - _ and ." : undefined}><input name="name" required /></Field>
         <Field label="Key" hint="A word of your own that no other application has."><input name="key" required autocapitalize="none" spellcheck={false} /></Field>
         {kind.value === "EXTERNAL"
           ? <Field label="Address"><input name="externalUrl" type="url" required /></Field>

@@ -6,6 +6,7 @@ import { type Group, useGroups } from "../groups";
 import { link, route } from "../router";
 import { can } from "../session";
 import { Action, Dialog, Field, Form, tell } from "../ui/kit";
+import { Standing } from "../ui/standing";
 
 const addressOf = (group?: string) => link(["devices"], { ...Object.fromEntries(route.value.params), group });
 
@@ -23,6 +24,7 @@ export function GroupTree({ chosen }: { chosen: string }) {
         <li><a href={addressOf()} aria-current={chosen ? undefined : "true"}>All devices</a></li>
         {found.roots.map((group) => <Branch key={group.object.id} of={group} chosen={chosen} />)}
       </ul>
+      <p><Standing of={groups} /></p>
       {!found.isAll && <p class="hint">There are more groups than these {found.all.length.toLocaleString()}.</p>}
       {mayChange && (
         <p class="row-actions">

@@ -11,7 +11,7 @@ import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
 import { Time, timeOfDay } from "../time";
 import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
+import { ArrivalStanding, ListStanding, MoreRows } from "../ui/standing";
 
 interface Module {
   id: string;
@@ -188,7 +188,7 @@ function Rows({ module }: { module: Module }) {
     return () => subscription.end();
   }, [module.name]);
   return (
-    <Card title="Rows, live" aside={rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}>
+    <Card title="Rows" aside={<span>{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>} {!denied.value && <ArrivalStanding />}</span>}>
       {denied.value && <p class="problem">{denied.value}</p>}
       {rows.value.length === 0 ? <div class="state"><p>No statement gave a row since this page was opened.</p></div> : (
         <ul class="rows">

@@ -14,7 +14,7 @@ import { Time } from "../time";
 import type { Alarm, ManagedObject, Notification, SeverityName } from "../types";
 import { Chart, type ChartHandle, type Data } from "../ui/chart";
 import { Card, Page, SeverityMark, States } from "../ui/kit";
-import { Standing } from "../ui/standing";
+import { ArrivalStanding, Standing } from "../ui/standing";
 import { availabilityOf } from "./devices";
 import { BulkOperations } from "./rollouts";
 import type { Activity } from "./usage";
@@ -206,8 +206,8 @@ function Pulse() {
   const total = rates.value.reduce((sum, rate) => sum + rate, 0);
   const rounded = (rate: number) => (rate > 0 && rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString());
   return (
-    <Card title="Live writes" aside={<span class="rate"><b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page{delivered !== null && <>, <b>{rounded(delivered)}</b> to all clients</>}</span>}>
-      <Chart lines={kinds} data={empty.current} height={170} span={SPAN} fill label={`Writes a second during the last two minutes. Now ${rounded(total)}.`} handle={(made) => (chart.current = made)} />
+    <Card title="Live writes" aside={<span class="rate"><b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page{delivered !== null && <>, <b>{rounded(delivered)}</b> to all clients</>} <ArrivalStanding /></span>}>
+      <Chart lines={kinds} data={empty.current} height={170} unit="/s" span={SPAN} fill label={`Writes a second during the last two minutes. Now ${rounded(total)}.`} handle={(made) => (chart.current = made)} />
       <ul class="legend">
         {kinds.map((kind, index) => (
           <li key={kind.label}><span class={`dot line${kind.color.slice(6)}`} />{kind.label} <b>{rounded(rates.value[index])}</b></li>

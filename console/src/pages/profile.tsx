@@ -7,8 +7,8 @@ import { useLoad } from "../load";
 import { can, kept, keep, session, tokenOf } from "../session";
 import { Time } from "../time";
 import { Action, Card, Field, Form, Page, States, tell } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
-import { words } from "./groups";
+import { ListStanding, MoreRows, Standing } from "../ui/standing";
+import { RightsCard } from "./rights";
 
 interface Me {
   userName: string;
@@ -21,17 +21,14 @@ interface Me {
 
 export function Profile() {
   const me = useLoad(() => get<Me>("/user/currentUser"), []);
-  const { tenant, user, roles, permitted } = session.value!;
+  const { tenant, user } = session.value!;
   return (
     <Page title="Profile" sub={<>{tenant}/<b>{user}</b></>}>
       <div class="two">
         {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Password changed={me.data.value?.lastPasswordChange} onChanged={me.reload} />}
-        {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Card title="Name and addresses"><States of={me}>{(found) => <Person of={found} onChanged={me.reload} />}</States></Card>}
+        {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Card title="Name and addresses" aside={<Standing of={me} />}><States of={me}>{(found) => <Person of={found} onChanged={me.reload} />}</States></Card>}
       </div>
-      <Card title="Rights">
-        <p>{[...roles].sort().map(words).join(", ") || "none"}</p>
-        {permitted.length > 0 && <p class="faint">Rights for single devices and groups: {permitted.join(", ")}</p>}
-      </Card>
+      <RightsCard />
       {can("ROLE_APPLICATION_MANAGEMENT_ADMIN") && <TokenClients />}
     </Page>
   );

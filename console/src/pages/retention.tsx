@@ -55,6 +55,8 @@ export function Retention() {
         {(list) => <ul class="rows">{list.map((rule) => <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />)}</ul>}
       </States>
       <MoreRows of={rules} noun="rule" />
+      {runs.data.value && <p>The last runs <Standing of={runs} /></p>}
+      {runs.data.value?.length === 0 && <p class="faint">No rule has run yet.</p>}
       {runs.data.value?.map((run) => <p key={run.dueTime} class="faint">The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"} {counts(run.deleted)}.</p>)}
       {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
     </Card>

@@ -2,6 +2,7 @@
 // server; a proxy may hide them.
 
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api";
 import { useLoad } from "../load";
@@ -106,7 +107,7 @@ export function ServerPage() {
         <States of={metrics}>
           {() => (
             <>
-              <Chart lines={RATES} data={rates} height={200} span={300} fill label="Requests, rows and notifications a second during the last five minutes" />
+              <Chart lines={RATES} data={rates} height={200} unit="/s" span={300} fill label="Requests, rows and notifications a second during the last five minutes" />
               <ul class="legend">{RATES.map((rate, index) => <li key={rate.name}><span class={`dot line${rate.color.slice(6)}`} />{rate.label} <b>{lastOf(rates[index + 1])}</b></li>)}</ul>
             </>
           )}
@@ -114,8 +115,8 @@ export function ServerPage() {
       </Card>
       {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <Busy />}
       {can("ROLE_USER_MANAGEMENT_READ") && <Sessions />}
-      {health.data.value?.jobs && <Jobs jobs={health.data.value.jobs} />}
-      <Card title="All metrics">
+      {health.data.value?.jobs && <Jobs jobs={health.data.value.jobs} aside={<Standing of={health} every={ASK_EVERY / 1000} />} />}
+      <Card title="All metrics" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
         <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
           <table>
             <thead><tr><th scope="col">Metric</th><th scope="col">Sum</th></tr></thead>
@@ -128,10 +129,10 @@ export function ServerPage() {
 }
 
 /** The background jobs, those that fail first. */
-function Jobs({ jobs }: { jobs: Job[] }) {
+function Jobs({ jobs, aside }: { jobs: Job[]; aside: ComponentChildren }) {
   const sorted = [...jobs].sort((one, other) => other.failures - one.failures || one.name.localeCompare(other.name));
   return (
-    <Card title="Background jobs">
+    <Card title="Background jobs" aside={aside}>
       <div class="scroll" tabIndex={0} role="region" aria-label="Background jobs and their last runs">
         <table>
           <thead>

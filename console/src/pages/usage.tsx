@@ -112,7 +112,7 @@ function Stored() {
   const stored = useLoad(() => orNothing<Storage>("/tenant/statistics/storage"), []);
   if (stored.data.value === null) return null;
   return (
-    <Card title="What it stores" aside={stored.data.value && <span class="faint">measured <Time at={stored.data.value.measurementTime} as="ago" /></span>}>
+    <Card title="What it stores" aside={<span>{stored.data.value && <span class="faint">measured <Time at={stored.data.value.measurementTime} as="ago" /></span>} <Standing of={stored} /></span>}>
       <States of={stored}>
         {(found) => found && (
           <>
@@ -181,6 +181,7 @@ export function Busy() {
 export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const address = path`/tenant/tenants/${tenant}/limits`;
   const limits = useLoad(() => get<Limits>(address), [address]);
+  useEvery(LIMIT_SECONDS, limits.reload);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
   const chosen = useSignal("devices");
   const put = (value: number | null) => call("PUT", address, { body: { [chosen.value]: value } }).then(limits.reload);
@@ -193,6 +194,7 @@ export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => v
       <States of={limits}>
         {(found) => (
           <>
+            <p><Standing of={limits} every={LIMIT_SECONDS} /></p>
             <Bars of={found} />
             {mayChange && (
               <Form send={send} action="Set" beside={<Action run={() => put(null)} done="The default of the server is in force.">Default of the server</Action>}>

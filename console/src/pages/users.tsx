@@ -1,13 +1,14 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../api";
+import { call, count, get, path } from "../api";
 import { useList } from "../list";
 import { useLoad } from "../load";
 import { chooseParams, route } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
+import { ask } from "../ui/question";
 import { ListStanding, MoreRows } from "../ui/standing";
 import { Groups, type Group, type Role, words } from "./groups";
 
@@ -81,9 +82,23 @@ export function Users() {
   );
 }
 
+/** Asks before a new user gets the objects of an earlier one of the same name, because ownership is by name (U-12a). */
+async function mayInherit(userName: string): Promise<boolean> {
+  if (!can("ROLE_INVENTORY_READ")) return true;
+  const owned = await count("/inventory/managedObjects", { owner: userName });
+  if (!owned) return true;
+  const objects = owned === 1 ? "1 object" : `${owned.toLocaleString()} objects`;
+  return ask({
+    title: `Create ${userName} as the owner of ${objects}?`,
+    text: `A user of this name existed before and owned ${objects}. The new user will own them: it may change and delete them with all their data.`,
+    button: "Create the owner",
+  });
+}
+
 function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () => void; onCreated: () => void }) {
   const send = async (form: FormData) => {
     const userName = String(form.get("userName")).trim();
+    if (!(await mayInherit(userName))) return;
     const { self } = await call<{ self: string }>("POST", `${base()}/users`, { body: { userName, password: form.get("password"), email: form.get("email") || undefined } });
     const group = form.get("group");
     if (group) await call("POST", `${base()}/groups/${group}/users`, { body: { user: { self } } });
@@ -94,7 +109,7 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   return (
     <Dialog title="New user" onClose={onClose}>
       <Form send={send} action="Create">
-        <Field label="User name"><input name="userName" required autocomplete="off" autocapitalize="none" /></Field>
+        <Field label="User name" hint={can("ROLE_INVENTORY_READ") ? undefined : "A name that was in use before owns the objects of the earlier user."}><input name="userName" required autocomplete="off" autocapitalize="none" /></Field>
         <Field label="Password" hint="6 to 32 characters"><input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
         <Field label="E-mail"><input name="email" type="email" autocomplete="off" /></Field>
         <Field label="Group" hint="A group gives rights. Without one the user may only log in.">

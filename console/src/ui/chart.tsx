@@ -2,16 +2,17 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { valueLabels } from "./lines";
 
 export interface Line {
   label: string;
   unit?: string;
   /** A custom property of the style sheet. */
   color: string;
+  /** The lengths of dashes and gaps in pixels; a solid line without it. */
+  dash?: number[];
 }
 export type Data = [x: number[], ...y: (number | null | undefined)[][]];
-
-export const COLORS = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
 /**
  * Returns the colour of a custom property as `rgb(…)`; the property itself contains one for light and one for dark.
@@ -39,6 +40,9 @@ function timeLabels(splits: number[]): string[] {
   });
 }
 
+/** Returns the width that the labels of an axis need, in pixels. */
+const widthOf = (labels: string[] | null) => Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
+
 /** Returns the indices of values without a neighbour, which a line alone would not show. */
 function isolated(values: ArrayLike<number | null | undefined>): number[] {
   const has = (index: number) => index >= 0 && index < values.length && values[index] != null;
@@ -55,6 +59,8 @@ export function Chart(props: {
   data: Data;
   height: number;
   label: string;
+  /** The unit of the axis of values. */
+  unit?: string;
   handle?: (chart: ChartHandle) => void;
   /** The shown span in seconds up to now, for charts that move with the time. */
   span?: number;
@@ -76,6 +82,7 @@ export function Chart(props: {
         label: line.label,
         stroke: colorOf(line.color),
         width: 1.75,
+        dash: line.dash,
         fill: props.fill ? faded(colorOf(line.color)) : undefined,
         points: { size: 5, filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])) },
         spanGaps: false,
@@ -88,7 +95,7 @@ export function Chart(props: {
           legend: { show: false },
           cursor: { drag: { x: true, y: false }, points: { size: 7 } },
           scales: { x: { range: (_, min, max) => rangeOf(min, max) } },
-          axes: [{ ...axis, space: 80, values: (_, splits) => timeLabels(splits) }, { ...axis, size: 48, space: 32 }],
+          axes: [{ ...axis, space: 80, values: (_, splits) => timeLabels(splits) }, { ...axis, size: (_, labels) => widthOf(labels), space: 32, values: (_, splits) => valueLabels(splits) }],
           series: [{}, ...drawn, ...(props.band ? drawn : [])],
           bands: props.band ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) })) : [],
           hooks: {
@@ -149,6 +156,7 @@ export function Chart(props: {
   useEffect(() => plot.current?.setData(props.data, !zoomed.current), [props.data]);
   return (
     <div class="chart" ref={box} role="img" aria-label={props.label}>
+      {props.unit && <div class="unit" aria-hidden="true">{props.unit}</div>}
       <div class="readout" aria-hidden="true" />
     </div>
   );

@@ -14,6 +14,7 @@ const ICONS = {
   tenants: "M4 20V8l8-4 8 4v12M9 20v-6h6v6",
   audit: "M6 4h9l4 4v12H6zM9 12h7M9 16h5",
   server: "M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01",
+  break: "M13 3 5 14h6l-1 7 8-11h-6z",
   menu: "M4 7h16M4 12h16M4 17h16",
   check: "M5 12l5 5 9-10",
   cross: "M6 6l12 12M18 6L6 18",

@@ -1,6 +1,7 @@
 // Lists and figures say whether changes arrive by themselves, when they were loaded, and how much of them is there.
 
 import type { List } from "../list";
+import { connection } from "../live";
 import type { Loaded } from "../load";
 import { now, timeOfDay } from "../time";
 
@@ -21,6 +22,12 @@ export function Standing({ of, every }: { of: Loaded<unknown>; every?: number })
       <button type="button" class="plain" disabled={of.loading.value} onClick={of.reload}>Load again</button>
     </span>
   );
+}
+
+/** The standing of what only notifications show: it is live, or nothing arrives at present. */
+export function ArrivalStanding() {
+  if (connection.value.state === "live") return <span class="standing live" title="Notifications appear as they arrive.">live</span>;
+  return <span class="standing">nothing arrives now</span>;
 }
 
 /** The number of rows, of how many, and the standing of a list. `noun` is one row; its plural has an s. */

@@ -24,6 +24,32 @@ const [ROW, NARROW_ROW] = [44, 60];
 /** The number of rows above and below the visible area that exist too. */
 const MARGIN = 8;
 
+/** Returns whether the page is being printed, for which all rows exist. */
+function useWholeInPrint(): boolean {
+  const isWhole = useSignal(false);
+  useEffect(() => {
+    const begin = () => (isWhole.value = true);
+    const end = () => (isWhole.value = false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return isWhole.value;
+}
+
+/** Copies selected rows as lines with tabs, as a spreadsheet takes them. A selection within a row is copied as it is. */
+function copyLines(event: ClipboardEvent): void {
+  const selection = getSelection();
+  const rows = [...(event.currentTarget as HTMLElement).querySelectorAll(".virtual-row")].filter((row) => selection?.containsNode(row, true));
+  if (rows.length < 2) return;
+  const lines = rows.map((row) => [...row.children].map((cell) => cell.textContent?.trim()).join("\t"));
+  event.clipboardData?.setData("text/plain", lines.join("\n"));
+  event.preventDefault();
+}
+
 export function VirtualTable<T>(props: {
   label: string;
   columns: Column<T>[];
@@ -59,17 +85,18 @@ export function VirtualTable<T>(props: {
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
+  const isWhole = useWholeInPrint();
   const { top, height, narrow } = view.value;
   const row = narrow ? NARROW_ROW : ROW;
-  const from = Math.max(0, Math.min(top, props.items.length) - MARGIN);
-  const until = Math.min(props.items.length, top + Math.ceil(height / row) + MARGIN);
+  const from = isWhole ? 0 : Math.max(0, Math.min(top, props.items.length) - MARGIN);
+  const until = isWhole ? props.items.length : Math.min(props.items.length, top + Math.ceil(height / row) + MARGIN);
   useEffect(() => {
     if (until >= props.items.length) props.onEnd?.();
   }, [until, props.items.length]);
   const columns = props.columns.filter((column) => !narrow || !column.wide);
   const grid = { gridTemplateColumns: columns.map((column) => (narrow && column.narrow?.width) || column.width).join(" ") };
   return (
-    <div class={narrow ? "virtual narrow" : "virtual"} ref={box} onScroll={measure} role="table" aria-label={props.label} aria-rowcount={props.total ?? props.items.length} tabIndex={0}>
+    <div class={narrow ? "virtual narrow" : "virtual"} ref={box} onScroll={measure} onCopy={copyLines} role="table" aria-label={props.label} aria-rowcount={props.total ?? props.items.length} tabIndex={0}>
       <div class="virtual-head" role="rowgroup">
         <div role="row" class="virtual-row" style={grid}>
           {columns.map((column) => <div key={column.title} role="columnheader">{column.hiddenTitle ? <span class="hidden">{column.title}</span> : column.title}</div>)}

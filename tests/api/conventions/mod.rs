@@ -2,6 +2,7 @@
 
 mod addresses;
 mod closed_bodies;
+mod compression;
 mod cors;
 mod dates;
 mod empty_filters;

@@ -49,6 +49,7 @@ async fn demo_is_a_server_with_a_living_fleet() {
         Some(devices(&admin).await).filter(|devices| devices.len() == 12)
     })
     .await;
+    assert_eq!(admin.read("/tenant/options/demo").await, json!({"fleet": "simulated"}), "the mark of a demo");
     let (pump, meter, store) =
         (id_of(&devices, "demo_Pump"), id_of(&devices, "demo_Meter"), id_of(&devices, "demo_ColdStore"));
     let room = devices.iter().find(|device| device["type"] == "demo_Room").unwrap();

@@ -37,22 +37,7 @@ export class Fleet {
       const group = { name, type: "plat_DeviceGroup", plat_IsDeviceGroup: {} };
       this.groups[name] = (await this.call("POST", "/inventory/managedObjects", group)).id;
     }
-    for (let index = 0; index < number; index += 1) {
-      const group = GROUPS[index % GROUPS.length];
-      const name = `${group.slice(0, -1).toLowerCase()} ${String(index + 1).padStart(3, "0")}`;
-      const device = await this.call("POST", "/inventory/managedObjects", {
-        name,
-        type: `acme_${group.slice(0, -1)}`,
-        plat_IsDevice: {},
-        com_platform_model_Agent: {},
-        plat_Hardware: { model: index % 3 ? "RX 200" : "RX 400", revision: "B", serialNumber: `sn-${index + 1}` },
-        plat_Firmware: { name: "acme-os", version: "2.1.4" },
-        plat_SupportedOperations: ["plat_Restart", "plat_Firmware"],
-        ...(index % 4 === 0 ? { plat_RequiredAvailability: { responseInterval: index % 8 === 0 ? 30 : -1 } } : {}),
-      });
-      this.devices.push({ id: device.id, name });
-      await this.call("POST", `/inventory/managedObjects/${this.groups[group]}/childAssets`, { managedObject: { id: device.id } });
-    }
+    this.devices = await Promise.all(Array.from({ length: number }, (_, index) => this.#device(index)));
     await this.call("POST", `/identity/globalIds/${this.devices[0].id}/externalIds`, { type: "plat_Serial", externalId: "sn-1" });
     await this.past(this.devices[0].id);
     const severities = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
@@ -60,6 +45,23 @@ export class Fleet {
       await this.alarm(this.devices[index].id, severities[index % 4], `acme_Fault${index % 3}`, ["Pressure is too high", "It drips", "The battery is low"][index % 3]);
     }
     await this.event(this.devices[0].id, "The door was opened");
+  }
+
+  async #device(index) {
+    const group = GROUPS[index % GROUPS.length];
+    const name = `${group.slice(0, -1).toLowerCase()} ${String(index + 1).padStart(3, "0")}`;
+    const { id } = await this.call("POST", "/inventory/managedObjects", {
+      name,
+      type: `acme_${group.slice(0, -1)}`,
+      plat_IsDevice: {},
+      com_platform_model_Agent: {},
+      plat_Hardware: { model: index % 3 ? "RX 200" : "RX 400", revision: "B", serialNumber: `sn-${index + 1}` },
+      plat_Firmware: { name: "acme-os", version: "2.1.4" },
+      plat_SupportedOperations: ["plat_Restart", "plat_Firmware"],
+      ...(index % 4 === 0 ? { plat_RequiredAvailability: { responseInterval: index % 8 === 0 ? 30 : -1 } } : {}),
+    });
+    await this.call("POST", `/inventory/managedObjects/${this.groups[group]}/childAssets`, { managedObject: { id } });
+    return { id, name };
   }
 
   /** Creates the temperatures and pressures of one hour. */

@@ -18,14 +18,15 @@ import * as lists from "./flows/lists.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
 import * as tools from "./flows/tools.mjs";
+import * as waiting from "./flows/waiting.mjs";
 import * as watching from "./flows/watching.mjs";
 import { Stage } from "./stage.mjs";
 
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--part <1 or 2>] [--files <directory>]";
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
-  1: { ...people, ...watching, ...finding, ...lists },
-  2: { ...figures, ...management, ...administration, ...destruction, ...tools, ...demo, ...connection },
+  1: { ...people, ...watching, ...finding, ...lists, ...figures },
+  2: { ...management, ...administration, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };
 
@@ -39,20 +40,25 @@ async function play({ only, part, ...values }, program) {
   try {
     const response = await stage.fetch("/", { headers: { Accept: "text/html" } });
     if (!(await response.text()).includes('id="app"')) throw new Error("this server was built without its console");
-    for (const [name, flow] of Object.entries(flows)) {
-      if (only && !only.split("|").some((part) => sentence(name).includes(part))) continue;
+    const chosen = Object.entries(flows).filter(([name]) => !only || only.split("|").some((part) => sentence(name).includes(part)));
+    const run = async ([name, flow]) => {
       const begun = Date.now();
+      const report = (end, more = "") => console.log(`${end.padEnd(7)} ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}${more}`);
       try {
         await flow(stage);
-        console.log(`ok      ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}`);
+        report("ok");
       } catch (error) {
         failed.push(name);
-        console.error(`FAILED  ${String(Date.now() - begun).padStart(6)} ms  ${sentence(name)}\n${error.stack}`);
-        // Windows that a failed flow left open must not disturb the next one.
-        for (const context of stage.browser.contexts()) await context.close();
-        stage.relay.refusing = false;
+        report("FAILED", `\n${error.stack}`);
+        if (!(name in waiting)) await stage.abandon();
       }
-    }
+    };
+    const beside = chosen.filter(([name]) => name in waiting).map(run);
+    const inTurn = chosen.filter(([name]) => !(name in waiting));
+    for (const one of inTurn.filter(([name]) => !(name in connection))) await run(one);
+    // The next ones restart the server.
+    await Promise.all(beside);
+    for (const one of inTurn.filter(([name]) => name in connection)) await run(one);
   } finally {
     await stage.close();
   }

@@ -19,8 +19,14 @@ const EXPECTED_WHEN_CUT = /net::ERR_|WebSocket connection|WebSocket is already i
 /** A page that a test substitutes has no address, so the browser would not let it reach this machine. */
 const SUBSTITUTED = "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets";
 
+/** The users whose windows are kept. */
+const KEPT = /\/admin$/;
+
 export class Stage {
   #demo;
+  #visitors = new Set();
+  /** The windows that are kept, by user. */
+  #kept = new Map();
 
   /**
    * `files` is a directory with another build of the console, to try it without building the server; `pictures` is the
@@ -30,15 +36,18 @@ export class Stage {
     const stage = new Stage();
     Object.assign(stage, { server, files, pictures, devices });
     try {
-      stage.platform = await Platform.start(server);
+      const isRoot = process.getuid?.() === 0;
+      // Chromium's own sandbox does not run as root, which runs the tests in containers. Only pages of the test are
+      // opened here.
+      const args = ["--disable-gpu", "--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : []), ...(files ? [SUBSTITUTED] : [])];
+      const launched = chromium.launch({ executablePath: program, args }).then((browser) => (stage.browser = browser));
+      const started = Platform.start(server).then((platform) => (stage.platform = platform));
+      const failed = (await Promise.allSettled([launched, started])).find(({ reason }) => reason);
+      if (failed) throw failed.reason;
       stage.relay = await Relay.open(() => stage.platform.port);
       stage.base = `http://127.0.0.1:${stage.relay.port}`;
       stage.fleet = new Fleet(() => `http://127.0.0.1:${stage.platform.port}`, PASSWORD);
       await stage.fleet.create(40);
-      const isRoot = process.getuid?.() === 0;
-      // Chromium's own sandbox does not run as root, which runs the tests in containers. Only pages of the test are
-      // opened here.
-      stage.browser = await chromium.launch({ executablePath: program, args: ["--disable-gpu", "--disable-dev-shm-usage", ...(isRoot ? ["--no-sandbox"] : []), ...(files ? [SUBSTITUTED] : [])] });
     } catch (error) {
       await stage.close();
       throw error;
@@ -72,12 +81,54 @@ export class Stage {
     return fetch(`http://127.0.0.1:${this.platform.port}${path}`, options);
   }
 
-  /** Opens a separate window, like that of another person at another machine. */
-  async visitor({ width = 1280, height = 800, scale = 1, scheme = "light", zone } = {}) {
+  /**
+   * Opens a page in a window in which this user has logged in. The windows of administrators are kept for the next flow,
+   * which loads the console anew there: only the log-in is the earlier one.
+   */
+  async at(page, user = "main/admin", password = PASSWORD, { expectsCuts = false } = {}) {
+    const kept = this.#kept.get(user)?.pop();
+    const visitor = kept ?? (await this.visitor());
+    Object.assign(visitor, { expectsCuts, complaints: [], foreign: [], user: KEPT.test(user) ? user : undefined });
+    if (kept) await visitor.page.goto(`${visitor.base}/#/${page}`);
+    else await visitor.logIn(user, password, { page, stay: true });
+    return visitor;
+  }
+
+  /** Keeps a window for the next flow. Returns false if the window cannot be used again. */
+  async keep(visitor) {
+    try {
+      await visitor.page.unrouteAll({ behavior: "ignoreErrors" });
+      // Text that a flow did not save is asked about.
+      visitor.page.once("dialog", (dialog) => dialog.accept());
+      await visitor.page.goto("about:blank", { timeout: SOON });
+      visitor.page.removeAllListeners("dialog");
+    } catch {
+      return false;
+    }
+    this.#kept.set(visitor.user, [...(this.#kept.get(visitor.user) ?? []), visitor]);
+    return true;
+  }
+
+  /** Closes the windows that a failed flow left open, because they would disturb the next one. */
+  async abandon() {
+    for (const visitor of this.#visitors) if (!visitor.isBeside) await visitor.context.close();
+    this.#kept.clear();
+    this.relay.refusing = false;
+  }
+
+  /**
+   * Opens a separate window, like that of another person at another machine. `relay` is its way to the server;
+   * `isBeside` belongs to a flow that runs at the same time as others.
+   */
+  async visitor({ width = 1280, height = 800, scale = 1, scheme = "light", zone, relay = this.relay, isBeside = false } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
     context.setDefaultTimeout(SOON);
     if (this.files) await context.route(({ pathname }) => pathname === "/" || pathname.startsWith("/console/"), (route) => this.#serve(route));
-    return new Visitor(this, context, await context.newPage());
+    const visitor = new Visitor(this, context, await context.newPage(), `http://127.0.0.1:${relay.port}`);
+    visitor.isBeside = isBeside;
+    this.#visitors.add(visitor);
+    context.on("close", () => this.#visitors.delete(visitor));
+    return visitor;
   }
 }
 
@@ -87,16 +138,16 @@ export class Visitor {
   foreign = [];
   expectsCuts = false;
 
-  constructor(stage, context, page) {
-    Object.assign(this, { stage, context, page });
+  constructor(stage, context, page, base) {
+    Object.assign(this, { stage, context, page, base });
     // A search tries external ids of several types, of which most do not exist.
     page.on("console", (message) => message.type() === "error" && !message.location().url.includes("/identity/externalIds/") && this.#complain(message.text()));
     page.on("pageerror", (error) => this.#complain(error.stack));
     page.on("request", (request) => {
-      if (!request.url().startsWith(stage.base) && !/^(blob|data):/.test(request.url())) this.foreign.push(request.url());
+      if (!request.url().startsWith(base) && !/^(blob|data):/.test(request.url())) this.foreign.push(request.url());
     });
     page.on("websocket", (socket) => {
-      if (!socket.url().startsWith(stage.base.replace("http", "ws"))) this.foreign.push(socket.url());
+      if (!socket.url().startsWith(base.replace("http", "ws"))) this.foreign.push(socket.url());
     });
   }
 
@@ -105,7 +156,7 @@ export class Visitor {
   }
 
   async logIn(user = "main/admin", password = PASSWORD, { stay = false, page = "overview" } = {}) {
-    await this.page.goto(`${this.stage.base}/#/${page}`);
+    await this.page.goto(`${this.base}/#/${page}`);
     await this.page.getByLabel("User", { exact: false }).first().fill(user);
     await this.page.getByLabel("Password").fill(password);
     if (stay) await this.page.getByLabel("Stay logged in in this tab").check();
@@ -138,15 +189,15 @@ export class Visitor {
     await question.getByRole("button", { name: button, exact: false }).click();
   }
 
-  /** Asserts that axe finds no violation on the present page. */
-  async isAccessible(where) {
+  /** Asserts that axe finds no violation on the present page; with `rules`, none of these. */
+  async isAccessible(where, rules) {
     // Fading colours have less contrast for a moment.
     await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
     if (!(await this.page.evaluate("!!window.axe"))) await this.page.evaluate(AXE);
-    const violations = await this.page.evaluate(async () => {
-      const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    const violations = await this.page.evaluate(async (rules) => {
+      const { violations } = await window.axe.run(document, { resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
       return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.failureSummary})`).join(" | ")}`);
-    });
+    }, rules);
     assert.deepEqual(violations, [], `${where} has barriers`);
   }
 
@@ -156,9 +207,9 @@ export class Visitor {
     assert.ok(excess <= 0, `${where} is ${excess} pixels wider than the window`);
   }
 
-  /** Closes the window, and asserts that no error occurred in it. */
+  /** Ends the visit, and asserts that no error occurred in the window. */
   async leave() {
-    await this.context.close();
+    if (!this.user || !(await this.stage.keep(this))) await this.context.close();
     assert.deepEqual(this.foreign, [], "requests left the server");
     assert.deepEqual(this.complaints, [], "the browser complained");
   }

@@ -6,8 +6,9 @@ import type { Message } from "cometd";
 import { get, withQuery } from "../../api";
 import { useCalm, useLoad } from "../../load";
 import type { Measurement, Series } from "../../types";
-import { between, Chart, type ChartHandle, COLORS, type Data } from "../../ui/chart";
+import { between, Chart, type ChartHandle, type Data } from "../../ui/chart";
 import { Card, Choice, States } from "../../ui/kit";
+import { LineMark, lookOf } from "../../ui/lines";
 import { Standing } from "../../ui/standing";
 import { of } from "./channels";
 
@@ -147,11 +148,12 @@ export function Charts({ id }: { id: string }) {
                 <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
                 <ul class="legend">
                   {panel.names.map((name, index) => (
-                    <li key={name}><span class={`dot line-${(index % COLORS.length) + 1}`} />{name} <b class="value" key={latest.value}>{last(panel, index)} {panel.unit}</b></li>
+                    <li key={name}><LineMark index={index} />{name} <b class="value" key={latest.value}>{last(panel, index)} {panel.unit}</b></li>
                   ))}
                 </ul>
                 <Chart
-                  lines={panel.names.map((name, index) => ({ label: name, unit: panel.unit, color: COLORS[index % COLORS.length] }))}
+                  lines={panel.names.map((name, index) => ({ label: name, unit: panel.unit, ...lookOf(index) }))}
+                  unit={panel.unit}
                   data={panel.data}
                   height={150}
                   span={panel.seconds}

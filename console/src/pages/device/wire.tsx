@@ -7,6 +7,7 @@ import { subscribe } from "../../live";
 import { canSee } from "../../session";
 import { timeOfDay } from "../../time";
 import { Card } from "../../ui/kit";
+import { ArrivalStanding } from "../../ui/standing";
 
 /** The kinds of notifications, each with the role that may receive them. */
 const KINDS: [string, string][] = [
@@ -41,7 +42,7 @@ export function Wire({ id }: { id: string }) {
     return () => subscriptions.forEach((one) => one.end());
   }, [id]);
   return (
-    <Card title="The wire" aside={<>{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}<button type="button" class="small" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button></>}>
+    <Card title="The wire" aside={<><ArrivalStanding />{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}<button type="button" class="small" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button></>}>
       {rows.value.length === 0 ? (
         <div class="state"><p>Nothing was notified since this page was opened. Notifications of this device appear here at once.</p></div>
       ) : (

@@ -1,11 +1,12 @@
 // Flows of administrators: their own password, groups of devices, options, tenants, applications, keys.
 
 import assert from "node:assert/strict";
+import http from "node:http";
 import { basic, PASSWORD } from "../../../clients/platform.mjs";
 import { zip } from "../../zip.mjs";
 import { eventually } from "../stage.mjs";
 
-const at = async (stage, page, user = "main/admin", password = PASSWORD) => (await stage.visitor()).logIn(user, password, { page });
+const at = (stage, page, user, password) => stage.at(page, user, password);
 
 export async function a_user_changes_its_own_password_and_stays_logged_in(stage) {
   await stage.fleet.user("owner", "owner-secret", ["ROLE_ALARM_READ"]);
@@ -182,5 +183,79 @@ export async function an_application_is_subscribed_and_unsubscribed(stage) {
   await visitor.confirms("Unsubscribe");
   await row.getByRole("button", { name: "Subscribe to cockpit" }).waitFor();
   assert.deepEqual(await subscribed(), before);
+  await visitor.leave();
+}
+
+/** Starts a microservice whose readiness the flow decides. */
+async function startMicroservice() {
+  const service = { isReady: true };
+  service.server = http.createServer((_, response) => response.writeHead(service.isReady ? 200 : 503).end());
+  await new Promise((resolve) => service.server.listen(0, "127.0.0.1", resolve));
+  return service;
+}
+
+export async function the_health_of_a_microservice_is_shown_as_it_changes(stage) {
+  const service = await startMicroservice();
+  const visitor = await at(stage, "applications");
+  await visitor.button("New application").click();
+  const dialog = visitor.page.getByRole("dialog");
+  await dialog.locator("select").selectOption("MICROSERVICE");
+  for (const [label, value] of Object.entries({ Name: "rules-of-the-flow", Key: "rules-flow", Path: "rules-flow" })) await dialog.getByLabel(label, { exact: false }).first().fill(value);
+  await dialog.getByRole("button", { name: "Create" }).click();
+  const row = visitor.page.getByRole("row", { name: /rules-of-the-flow/ });
+  await row.getByText("unknown", { exact: true }).waitFor();
+  await visitor.button("Upload rules-of-the-flow").click();
+  const probe = { httpGet: { path: "/ready", port: 80 }, periodSeconds: 1, failureThreshold: 1 };
+  const manifest = { apiVersion: "1", name: "rules-flow", contextPath: "rules-flow", version: "1.0.0", readinessProbe: probe };
+  const buffer = zip([["platform.json", Buffer.from(JSON.stringify(manifest))], ["image.tar", Buffer.from("image")]]);
+  await dialog.getByLabel("ZIP archive").setInputFiles({ name: "rules.zip", mimeType: "application/zip", buffer });
+  await dialog.getByRole("button", { name: "Upload and activate" }).click();
+  await visitor.sees("The archive of rules-of-the-flow is active.");
+  await stage.platform.admin("application", "route", "rules-flow", `http://127.0.0.1:${service.server.address().port}`);
+  // The page reads the health again every ten seconds.
+  await row.getByText("up", { exact: true }).waitFor({ timeout: 30_000 });
+  service.isReady = false;
+  await row.getByText("down", { exact: true }).waitFor({ timeout: 30_000 });
+  assert.match(await row.locator("td span[title]").first().getAttribute("title"), /503/);
+  await visitor.isAccessible("the health of a microservice");
+  await visitor.button("Delete rules-of-the-flow").click();
+  await visitor.confirms("Delete application", "rules-of-the-flow");
+  await row.waitFor({ state: "detached" });
+  service.server.close();
+  await visitor.leave();
+}
+
+export async function a_new_user_with_the_name_of_an_owner_is_asked_for(stage) {
+  const { fleet } = stage;
+  const secret = "leaving-secret";
+  await fleet.user("leaving-owner", secret, ["ROLE_INVENTORY_CREATE"]);
+  for (const name of ["left behind 1", "left behind 2", "left behind 3"]) await fleet.call("POST", "/inventory/managedObjects", { name }, { Authorization: basic("main/leaving-owner", secret) });
+  await fleet.call("DELETE", "/user/main/users/leaving-owner");
+  const exists = () => fleet.call("GET", "/user/main/users/leaving-owner").then(() => true, () => false);
+  const visitor = await at(stage, "users");
+  await visitor.button("New user").click();
+  const dialog = visitor.page.getByRole("dialog", { name: "New user" });
+  await dialog.getByLabel("User name").fill("leaving-owner");
+  await dialog.getByLabel("Password").fill(secret);
+  await dialog.getByRole("button", { name: "Create" }).click();
+  const question = visitor.page.getByRole("dialog", { name: "Create leaving-owner as the owner of 3 objects?" });
+  await question.waitFor();
+  await visitor.isAccessible("the question about the objects of an earlier user");
+  await question.getByRole("button", { name: "Cancel" }).click();
+  await question.waitFor({ state: "detached" });
+  assert.equal(await exists(), false, "nothing was created");
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await visitor.confirms("Create the owner");
+  await visitor.sees("leaving-owner can log in now.");
+  const { auditRecords } = await fleet.call("GET", "/audit/auditRecords?type=User&source=leaving-owner&revert=true&pageSize=50");
+  const said = auditRecords.flatMap(({ changes = [] }) => changes).find(({ attribute }) => attribute === "ownedObjects");
+  assert.equal(said?.newValue, "3", "the audit log has the same number");
+  // A name that nobody had needs no question.
+  await visitor.button("New user").click();
+  await dialog.getByLabel("User name").fill("never-an-owner");
+  await dialog.getByLabel("Password").fill(secret);
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await visitor.sees("never-an-owner can log in now.");
+  for (const name of ["leaving-owner", "never-an-owner"]) await fleet.call("DELETE", `/user/main/users/${name}`);
   await visitor.leave();
 }

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
-import { sleep } from "../../../clients/wait.mjs";
 
 async function at(stage, page) {
   const visitor = await stage.visitor();
@@ -35,45 +34,12 @@ export async function a_short_cut_loses_nothing(stage) {
   await visitor.leave();
 }
 
-export async function a_long_cut_is_shown_and_the_lists_load_again(stage) {
-  const visitor = await at(stage, "alarms");
-  await visitor.page.locator(".virtual").waitFor();
-  stage.relay.refusing = true;
-  stage.relay.cut("rst");
-  await visitor.page.locator(".connection.interrupted").waitFor();
-  await visitor.sees("What you see is the last known state");
-  await visitor.isAccessible("a page without connection");
-  // This is longer than the ten seconds for which the server keeps a session without a connection.
-  await sleep(14_000);
-  stage.relay.refusing = false;
-  await alarm(stage, 2, "Raised during the long cut");
-  await visitor.isLive("Live");
-  await visitor.sees("The lists were loaded again.");
-  await visitor.sees("Raised during the long cut");
-  await alarm(stage, 3, "Raised after the long cut");
-  await visitor.sees("Raised after the long cut");
-  await visitor.leave();
-}
-
-export async function a_silent_connection_is_found_within_fifteen_seconds(stage) {
-  const visitor = await at(stage, "alarms");
-  await visitor.page.locator(".virtual").waitFor();
-  // Neither side learns of it: packets vanish, as when a laptop changes its network.
-  stage.relay.refusing = true;
-  stage.relay.cut("blackhole");
-  await visitor.page.locator(".connection.interrupted").waitFor({ timeout: 20_000 });
-  await visitor.sees("What you see is the last known state");
-  stage.relay.refusing = false;
-  await alarm(stage, 7, "Raised while nothing arrived");
-  await visitor.isLive("Live");
-  await visitor.sees("Raised while nothing arrived");
-  await visitor.leave();
-}
-
 export async function a_request_during_a_cut_shows_an_error_and_can_be_repeated(stage) {
   const visitor = await at(stage, "overview");
   stage.relay.refusing = true;
   stage.relay.cut("rst");
+  const pulse = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: "Live writes" }) });
+  await pulse.locator(".standing", { hasText: "nothing arrives now" }).waitFor();
   await visitor.page.getByRole("link", { name: "Audit", exact: true }).click();
   await visitor.sees("The server cannot be reached.");
   stage.relay.refusing = false;

@@ -7,8 +7,7 @@ import { eventually } from "../stage.mjs";
 
 async function at(stage, page, window) {
   const demo = await stage.demo();
-  const visitor = await stage.visitor(window);
-  await visitor.logIn(DEMO_USER, DEMO_PASSWORD, { page });
+  const visitor = window ? await (await stage.visitor(window)).logIn(DEMO_USER, DEMO_PASSWORD, { page }) : await stage.at(page, DEMO_USER, DEMO_PASSWORD);
   await visitor.isLive("Live");
   return { demo, visitor };
 }
@@ -96,4 +95,62 @@ export async function pictures_of_the_demo_are_small(stage) {
   const sizes = await takePictures(stage, (page, window) => at(stage, page, window), stage.pictures);
   const sum = Object.values(sizes).reduce((all, size) => all + size, 0);
   assert.ok(sum > 20_000 && sum < MOST, JSON.stringify(sizes));
+}
+
+/** Returns a number of a ledger. */
+const entry = async (visitor, name) => Number((await visitor.page.locator(`[data-ledger=${name}]`).textContent()).replace(/\D/g, ""));
+
+export async function a_broken_demo_loses_nothing(stage) {
+  const { visitor, demo } = await at(stage, "overview");
+  visitor.expectsCuts = true;
+  await visitor.page.getByRole("link", { name: "Break it" }).click();
+  await visitor.page.getByRole("heading", { level: 1, name: "Break it" }).waitFor();
+  await visitor.isAccessible("the page that breaks the demo");
+  await visitor.button("Stop 20 devices").click();
+  await eventually("twenty devices were told", async () => (await visitor.page.locator("[data-ledger=told]").count()) === 1 && (await entry(visitor, "told")) === 20);
+  await visitor.button("Raise 500 alarms a second").click();
+  await visitor.sees("The storm goes on.");
+  await eventually("alarms are confirmed", async () => (await entry(visitor, "confirmed")) > 100);
+  await visitor.button("Cut this page's network").click();
+  await visitor.page.locator(".connection.interrupted").waitFor();
+  // Requests that were under way are still counted.
+  await visitor.page.waitForTimeout(2500);
+  const [before, during] = [await entry(visitor, "seen"), await entry(visitor, "confirmed")];
+  await visitor.page.waitForTimeout(1000);
+  assert.equal(await entry(visitor, "confirmed"), during, "nothing is sent without a network");
+  await visitor.page.getByText("Nothing was lost: all confirmed alarms are stored").waitFor({ timeout: 90_000 });
+  const [confirmed, uncertain, stored, seen] = await Promise.all(["confirmed", "uncertain", "stored", "seen"].map((name) => entry(visitor, name)));
+  const { alarms } = await demo.call("GET", "/alarm/alarms?type=demo_Storm&resolved=false&pageSize=100");
+  assert.equal(stored, alarms.reduce((sum, { count }) => sum + count, 0), "the ledger has what the server has");
+  assert.equal(seen, stored);
+  assert.ok(confirmed <= stored && stored <= confirmed + uncertain);
+  assert.ok(before < seen, "alarms arrived after the cut");
+  await visitor.sees("The lists were loaded again.");
+  await eventually("the reports of the devices arrive, also those of the time of the cut", async () => {
+    const { operations } = await demo.call("GET", "/devicecontrol/operations?revert=true&pageSize=200");
+    const ended = operations.filter(({ description, status }) => description === "Stopped from the console" && ["SUCCESSFUL", "FAILED"].includes(status)).length;
+    return ended >= 10 && (await entry(visitor, "ended")) === ended && (await entry(visitor, "arrived")) === ended;
+  });
+  await visitor.button("Clear these alarms").click();
+  await eventually("the alarms of the storm are cleared", async () => (await demo.call("GET", "/alarm/alarms?type=demo_Storm&resolved=false")).alarms.length === 0);
+  await visitor.leave();
+}
+
+export async function only_administrators_of_a_demo_are_offered_to_break_things(stage) {
+  const demo = await stage.demo();
+  const { self } = await demo.call("POST", "/user/demo/users", { userName: "reader", password: "reader-secret" });
+  const { groups } = await demo.call("GET", "/user/demo/groups?pageSize=100");
+  await demo.call("POST", `/user/demo/groups/${groups.find(({ name }) => name === "readers").id}/users`, { user: { self } });
+  const visitor = await stage.visitor();
+  await visitor.logIn("demo/reader", "reader-secret", { page: "break" });
+  await visitor.isLive("Live");
+  await visitor.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  assert.equal(await visitor.page.getByRole("link", { name: "Break it" }).count(), 0);
+  await visitor.leave();
+  // A tenant that no demo runs in has no such page, although its administrator may do all of it.
+  const other = await stage.at("break");
+  await other.page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  await other.isLive("Live");
+  assert.equal(await other.page.getByRole("link", { name: "Break it" }).count(), 0);
+  await other.leave();
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../stage.mjs";
 
-const at = async (stage, page, user) => (await stage.visitor()).logIn(user, undefined, { page });
+const at = (stage, page) => stage.at(page);
 const statusOf = async (stage, { id }) => (await stage.fleet.call("GET", `/alarm/alarms/${id}`)).status;
 
 export async function all_alarms_of_a_view_are_cleared_and_no_others(stage) {

@@ -1,14 +1,13 @@
 // What pages show is true: numbers, orders, charts and effects are compared with the API.
 
 import assert from "node:assert/strict";
-import { basic, PASSWORD } from "../../../clients/platform.mjs";
+import { basic } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
 const HOUR = 3600;
 
 async function at(stage, page) {
-  const visitor = await stage.visitor();
-  await visitor.logIn("main/admin", PASSWORD, { page });
+  const visitor = await stage.at(page);
   await visitor.isLive();
   return visitor;
 }
@@ -230,5 +229,69 @@ export async function a_track_has_north_at_the_top_and_east_at_the_right(stage) 
   assert.ok(third[0] > second[0] && Math.abs(third[1] - second[1]) < 1, "east is right");
   const circle = visitor.page.locator("svg.track circle");
   assert.deepEqual([Number(await circle.getAttribute("cx")).toFixed(1), Number(await circle.getAttribute("cy")).toFixed(1)], [third[0].toFixed(1), third[1].toFixed(1)]);
+  await visitor.leave();
+}
+
+/** How colours look to people with a colour vision deficiency, after Machado, Oliveira and Fernandes (2009). */
+const VISIONS = [
+  [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+];
+
+/** Returns a colour of the sRGB space in Oklab, where distances are those that people see. */
+function oklab(linear) {
+  const [r, g, b] = linear.map((one) => Math.min(1, Math.max(0, one)));
+  const [l, m, s] = [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]].map(([x, y, z]) => Math.cbrt(x * r + y * g + z * b));
+  return [[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099], [0.0259040371, 0.7827717662, -0.808675766]].map(([x, y, z]) => x * l + y * m + z * s);
+}
+
+function distance(one, other, vision) {
+  const seen = (rgb) => {
+    const linear = rgb.match(/\d+/g).map((byte) => (byte / 255 <= 0.04045 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4));
+    return oklab(vision.map((row) => row.reduce((sum, part, index) => sum + part * linear[index], 0)));
+  };
+  const [a, b] = [seen(one), seen(other)];
+  return Math.hypot(...a.map((part, index) => part - b[index]));
+}
+
+export async function lines_of_a_chart_are_told_apart_by_everybody(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "with eight series", plat_IsDevice: {} });
+  const series = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`s${index}`, { value: 3e12 + index * 1e11, unit: "rpm" }]));
+  await stage.fleet.call("POST", "/measurement/measurements", { type: "acme_Many", time: new Date().toISOString(), source: { id }, acme_Many: series });
+  for (const scheme of ["light", "dark"]) {
+    const visitor = await stage.visitor({ scheme });
+    await visitor.logIn(undefined, undefined, { page: `devices/${id}` });
+    const marks = visitor.page.locator(".panel .stroke");
+    await eventually("there are eight lines", async () => (await marks.count()) === 8);
+    const looks = await marks.evaluateAll((list) => list.map((one) => [getComputedStyle(one).stroke, one.firstChild.getAttribute("stroke-dasharray") ?? ""]));
+    assert.equal(new Set(looks.map(String)).size, 8, "no two lines have the same colour and the same dashes");
+    const solid = looks.filter(([, dash]) => dash === "").map(([colour]) => colour);
+    assert.equal(solid.length, 6);
+    for (const [index, vision] of VISIONS.entries()) {
+      for (const [one, colour] of solid.entries()) for (const other of solid.slice(one + 1)) assert.ok(distance(colour, other, vision) > 0.1, `${colour} and ${other} look alike in ${scheme} to vision ${index}`);
+    }
+    await visitor.page.locator(".panel .unit", { hasText: "rpm" }).waitFor();
+    await visitor.leave();
+  }
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
+}
+
+export async function a_device_with_many_series_shows_all_its_charts_on_request(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "with many series", plat_IsDevice: {} });
+  const fragments = Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`acme_F${String(index).padStart(2, "0")}`, { v: { value: index, unit: "C" } }]));
+  await stage.fleet.call("POST", "/measurement/measurements", { type: "acme_Many", time: new Date().toISOString(), source: { id }, ...fragments });
+  const visitor = await at(stage, `devices/${id}`);
+  const titles = () => visitor.page.locator(".panel h3").allTextContents();
+  await visitor.sees("12 of 15 charts");
+  assert.equal((await titles()).length, 12);
+  await visitor.button("Show more charts").click();
+  await eventually("each series has its chart", async () => String((await titles()).sort()) === String(Object.keys(fragments)));
+  assert.equal(await visitor.page.getByText(/of 15 charts/).count(), 0);
+  // A value for a chart beyond the first ones arrives as well.
+  await stage.fleet.call("POST", "/measurement/measurements", { type: "acme_Many", time: new Date().toISOString(), source: { id }, acme_F14: { v: { value: 99.5, unit: "C" } } });
+  await visitor.page.locator(".panel", { hasText: "acme_F14" }).locator(".value", { hasText: "99.5 C" }).waitFor();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
 }

@@ -1,10 +1,9 @@
 // Flows of searches, and of places, focus and text that stay.
 
 import assert from "node:assert/strict";
-import { PASSWORD } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
-const at = async (stage, page, user = "main/admin", password = PASSWORD) => (await stage.visitor()).logIn(user, password, { page });
+const at = (stage, page, user, password) => stage.at(page, user, password);
 
 /** Makes a device that only its external id names. */
 const meterOfSupport = async (stage) => {

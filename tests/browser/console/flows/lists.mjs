@@ -8,7 +8,7 @@ const TENANT = "crowd";
 /** More alarms than two pages of a list, and than the server examines for one page of a narrow user (P-07). */
 const ALARMS = 1100;
 const AT_ONCE = 20;
-const at = async (stage, page, user = "main/admin", password = PASSWORD) => (await stage.visitor()).logIn(user, password, { page });
+const at = (stage, page, user, password) => stage.at(page, user, password);
 const standing = (visitor, text) => visitor.page.locator(".sub .standing", { hasText: text }).first().waitFor();
 
 /** Does something for each number below `size`, a few at a time. */
@@ -234,5 +234,56 @@ export async function changes_of_quiet_devices_are_not_counted_again_and_again(s
   // Each of the two cards counts once, because it has not seen this device before.
   assert.ok(counts <= 6, `${counts} requests`);
   await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
+  await visitor.leave();
+}
+
+/** Cards whose data is that of the whole page, which says its standing in its head. */
+const OF_THE_PAGE = ["What it is", "What it belongs to"];
+
+export async function every_card_says_whether_it_is_live(stage) {
+  const visitor = await at(stage, "overview");
+  const silent = () =>
+    visitor.page.locator(".card").evaluateAll((cards, excused) => {
+      const titles = cards.filter((card) => card.querySelector("table, ul.rows > li, dl.facts, canvas, .limits, .figure, .wire") && !card.querySelector(".standing")).map((card) => card.querySelector("h2")?.textContent);
+      return titles.filter((title) => title && !excused.includes(title));
+    }, OF_THE_PAGE);
+  const pages = [["overview", "Overview"], [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name], ["operations", "Operations"], ["registration", "Registration"], ["users", "Users"], ["profile", "Profile"], ["tenants", "Tenants"], ["server", "Server"]];
+  for (const [address, heading] of pages) {
+    await visitor.go(address, heading);
+    await visitor.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    await visitor.page.locator(".standing").first().waitFor();
+    await eventually(`each card of ${heading} says its standing`, async () => String(await silent()) === "").catch(async () => assert.deepEqual(await silent(), [], heading));
+  }
+  await standingOfCard(visitor, "All metrics", "read every 2 s");
+  await visitor.go("tenants", "Tenants");
+  await standingOfCard(visitor, "What it stores", /loaded \d\d:\d\d:\d\d, not live/);
+  await visitor.go("overview", "Overview");
+  await standingOfCard(visitor, "Live writes", "live");
+  await visitor.leave();
+}
+
+export async function windows_say_whether_they_are_live(stage) {
+  const visitor = await at(stage, "tenants", "management/admin");
+  await visitor.button("Limits of main").click();
+  const dialog = visitor.page.getByRole("dialog");
+  await dialog.locator(".standing", { hasText: "read every 5 s" }).waitFor();
+  await stage.fleet.call("PUT", "/tenant/tenants/main/limits", { modules: 77 }, { Authorization: basic("management/admin") });
+  await dialog.locator(".limits li", { hasText: /^modules/ }).getByText("of 77").waitFor();
+  await stage.fleet.call("PUT", "/tenant/tenants/main/limits", { modules: null }, { Authorization: basic("management/admin") });
+  await visitor.leave();
+}
+
+export async function a_profile_shows_permissions_with_their_origin(stage) {
+  const { call, own, others } = await crowd(stage);
+  const { id } = await call("POST", `/user/${TENANT}/groups`, { name: "pump readers", devicePermissions: { [others]: ["EVENT:plat_Position:*"] } });
+  const both = await call("POST", `/user/${TENANT}/users`, { userName: "both", password: "both-secret", devicePermissions: { [own]: ["ALARM:*:READ", "MANAGED_OBJECT:*:READ"] } });
+  await call("POST", `/user/${TENANT}/groups/${id}/users`, { user: { self: both.self } });
+  const visitor = await at(stage, "profile", `${TENANT}/both`, "both-secret");
+  const rows = visitor.page.getByRole("list", { name: /Permissions for single devices/ }).getByRole("listitem");
+  await rows.first().waitFor();
+  const texts = await rows.evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
+  assert.deepEqual(texts, [["own pump", "alarm read; managed object read", "your own"], [others, "event with plat_Position, read and write", "group pump readers"]]);
+  await standingOfCard(visitor, "Rights", /loaded \d\d:\d\d:\d\d/);
+  await visitor.isAccessible("the profile of a user with permissions");
   await visitor.leave();
 }

@@ -5,8 +5,7 @@ import { basic, PASSWORD } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
 async function at(stage, page, user = "main/admin") {
-  const visitor = await stage.visitor();
-  await visitor.logIn(user, PASSWORD, { page });
+  const visitor = await stage.at(page, user);
   await visitor.isLive();
   return visitor;
 }
@@ -143,7 +142,7 @@ export async function a_module_is_deployed_shows_its_rows_and_is_deleted(stage) 
   await visitor.page.getByLabel("Text of the module").fill(MODULE);
   await visitor.button("Deploy").click();
   await visitor.sees("The module console_test runs.");
-  await visitor.sees("Rows, live");
+  await visitor.sees("No statement gave a row since this page was opened.");
   await visitor.page.waitForTimeout(500);
   await stage.fleet.measure(stage.fleet.devices[12].id, 95.5);
   await visitor.sees('{"degrees":95.5');

@@ -5,8 +5,7 @@ import { basic, PASSWORD } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
 async function at(stage, page) {
-  const visitor = await stage.visitor();
-  await visitor.logIn("main/admin", PASSWORD, { page });
+  const visitor = await stage.at(page);
   await visitor.isLive("Live");
   return visitor;
 }
@@ -162,8 +161,7 @@ export async function a_tenant_sees_its_limits_and_its_usage(stage) {
 
 export async function a_limit_of_a_tenant_is_set_and_taken_back(stage) {
   await stage.fleet.call("POST", "/tenant/tenants", { id: "limited", domain: "limited.example.com", company: "Acme", adminName: "admin", adminPass: PASSWORD, adminEmail: "a@example.com" }, { Authorization: basic("management/admin") });
-  const visitor = await stage.visitor();
-  await visitor.logIn("management/admin", PASSWORD, { page: "tenants" });
+  const visitor = await stage.at("tenants", "management/admin");
   await visitor.isLive("Live");
   await visitor.button("Limits of limited").click();
   const dialog = visitor.page.getByRole("dialog");
@@ -194,4 +192,35 @@ export async function sessions_are_listed_and_one_is_ended(stage) {
   await watcher.sees("The lists were loaded again.");
   await visitor.leave();
   await watcher.leave();
+}
+
+export async function a_printed_list_has_all_its_rows_and_no_buttons(stage) {
+  const visitor = await at(stage, "devices");
+  const { page } = visitor;
+  await visitor.sees("meter 002");
+  const table = page.getByRole("table", { name: "Devices" });
+  const rows = table.locator(".virtual-body > [role=row]");
+  const total = Number(await table.getAttribute("aria-rowcount"));
+  assert.ok((await rows.count()) < total, "the screen shows fewer rows than there are");
+  // A browser sends this event before it lays the page out for paper.
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await eventually("all rows exist", async () => (await rows.count()) === total);
+  await page.emulateMedia({ media: "print" });
+  const heights = await page.evaluate(() => ({ list: document.querySelector(".virtual-body").getBoundingClientRect().height, page: document.documentElement.scrollHeight, rows: [...document.querySelectorAll(".virtual-body > [role=row]")].reduce((sum, row) => sum + row.getBoundingClientRect().height, 0) }));
+  assert.ok(heights.list >= heights.rows - 1 && heights.page >= heights.list, `${JSON.stringify(heights)}: rows are cut`);
+  for (const hidden of ["navigation", "banner"]) for (const one of await page.getByRole(hidden).all()) assert.equal(await one.isVisible(), false, hidden);
+  await page.emulateMedia({ media: null });
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await eventually("the rows in sight are left", async () => (await rows.count()) < total);
+  // Selected rows are copied as lines with tabs.
+  const copied = await page.evaluate(() => {
+    const list = document.querySelectorAll(".virtual-body > [role=row]");
+    getSelection().setBaseAndExtent(list[0], 0, list[2], 1);
+    const event = new ClipboardEvent("copy", { bubbles: true, cancelable: true, clipboardData: new DataTransfer() });
+    list[0].dispatchEvent(event);
+    return event.clipboardData.getData("text/plain");
+  });
+  assert.equal(copied.split("\n").length, 3);
+  assert.match(copied.split("\n")[0], /\t/);
+  await visitor.leave();
 }

@@ -1,14 +1,11 @@
 // Flows of observation: devices, alarms, charts, events, channels.
 
 import assert from "node:assert/strict";
-import { PASSWORD } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
 /** Opens a page as the administrator, connected. */
 async function at(stage, page, { expectsErrors = false } = {}) {
-  const visitor = await stage.visitor();
-  visitor.expectsCuts = expectsErrors;
-  await visitor.logIn("main/admin", PASSWORD, { page });
+  const visitor = await stage.at(page, undefined, undefined, { expectsCuts: expectsErrors });
   await visitor.isLive("Live");
   return visitor;
 }

@@ -1,0 +1,78 @@
+// The rights of the user who is logged in: its roles, and its permissions for single devices with their origin.
+
+import { get, path, withQuery } from "../api";
+import { useLoad } from "../load";
+import { link } from "../router";
+import { session } from "../session";
+import type { CurrentUser, ManagedObject } from "../types";
+import { Card, States } from "../ui/kit";
+import { Standing } from "../ui/standing";
+import { words } from "./groups";
+
+type Permissions = Record<string, string[]>;
+interface WithGroups {
+  groups?: { references: { group: { name: string; devicePermissions?: Permissions } }[] };
+}
+/** A permission for a device or a group of devices, and what gives it. */
+interface Permission {
+  id: string;
+  name: string;
+  permissions: string[];
+  from: string;
+}
+interface Rights {
+  roles: string[];
+  permissions: Permission[];
+}
+
+/** The permissions whose devices are named. */
+const MOST_NAMES = 200;
+
+/** Reads the rights. The current user has no groups, so its record among the users is read too. */
+async function read(): Promise<Rights> {
+  const { tenant, user } = session.peek()!;
+  const [me, record] = await Promise.all([get<CurrentUser>("/user/currentUser"), get<WithGroups>(path`/user/${tenant}/users/${user}`)]);
+  const holders: [string, Permissions][] = [
+    ["your own", me.devicePermissions ?? {}],
+    ...(record.groups?.references ?? []).map(({ group }): [string, Permissions] => [`group ${group.name}`, group.devicePermissions ?? {}]),
+  ];
+  const held = holders.flatMap(([from, of]) => Object.entries(of).map(([id, permissions]) => ({ id, permissions, from })));
+  const ids = [...new Set(held.map(({ id }) => id))].slice(0, MOST_NAMES);
+  const found = ids.length === 0 ? [] : (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { ids: ids.join(","), pageSize: MOST_NAMES, withChildren: false }))).managedObjects;
+  const names = new Map(found.map(({ id, name }) => [id, name]));
+  return { roles: (me.effectiveRoles ?? []).map(({ name }) => name).sort(), permissions: held.map((one) => ({ ...one, name: names.get(one.id) ?? one.id })) };
+}
+
+/** `ALARM:*:READ` in words: alarm read; `EVENT:plat_Position:*`: event with plat_Position, read and write. */
+function inWords(permission: string): string {
+  const [api, fragment, right] = permission.split(":");
+  const what = api === "*" ? "everything" : api.toLowerCase().replaceAll("_", " ");
+  const may = { READ: "read", ADMIN: "write", "*": "read and write" }[right] ?? right;
+  return `${what}${fragment === "*" ? "" : ` with ${fragment},`} ${may}`;
+}
+
+export function RightsCard() {
+  const rights = useLoad(read, [session.value?.user]);
+  return (
+    <Card title="Rights" aside={<Standing of={rights} />}>
+      <States of={rights}>
+        {({ roles, permissions }) => (
+          <>
+            <p>{roles.map(words).join(", ") || "You hold no role."}</p>
+            {permissions.length > 0 && (
+              <ul class="rows" aria-label="Permissions for single devices and groups of devices">
+                {permissions.map((one) => (
+                  <li key={`${one.from} ${one.id}`}>
+                    <a href={link(["devices", one.id])}>{one.name}</a>
+                    <span class="grow">{one.permissions.map(inWords).join("; ")}</span>
+                    <span class="faint nowrap">{one.from}</span>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </>
+        )}
+      </States>
+    </Card>
+  );
+}
