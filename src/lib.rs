@@ -45,6 +45,7 @@ mod self_request;
 pub mod server;
 pub mod service;
 mod settings_check;
+mod shown_settings;
 pub mod start_error;
 pub mod stop;
 mod systemd;

@@ -22,7 +22,7 @@ use crate::server::{DatabaseAt, Server};
 use crate::settings_check::{self, Risk};
 use crate::stop::stop_signal;
 use crate::terminal::{print, say};
-use crate::{open_files, secret_key, systemd, telemetry};
+use crate::{open_files, secret_key, shown_settings, systemd, telemetry};
 use actix_web::rt::System;
 use platform_store::{Connections, Database};
 
@@ -62,6 +62,9 @@ pub fn run() -> ExitCode {
         Command::Applications { settings, task } => administer(&settings, async |database, _| {
             administration::applications::perform(database, &task).await
         }),
+        Command::Secrets { settings, task } => on_database(&settings, async |database, _| {
+            administration::secrets::perform(&settings.store, database, &task).await
+        }),
         Command::Servers { settings, task } => {
             administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
         }
@@ -75,6 +78,7 @@ pub fn run() -> ExitCode {
             return report(System::new().block_on(diagnosis::doctor(&settings, output)));
         }
         Command::ConfigCheck { settings, file } => check_settings(&settings, file),
+        Command::ConfigShow { settings, output, shown } => shown_settings::print(&settings, output, shown),
         Command::Restore { settings, restore } => restore_backup(&settings, &restore),
     };
     match outcome {

@@ -1,6 +1,12 @@
 //! The secret key of a deployment, in a file that all servers of a database share.
+//!
+//! A rotation writes the new key to a file beside it, then changes the database in one transaction, then gives the file
+//! its name. The fingerprint in the database says which of the two files counts, so whatever uses the key after a
+//! rotation was killed completes it.
 
+use std::fs::{self, File};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use platform_store::Database;
@@ -14,7 +20,9 @@ use crate::start_error::StartError;
 const OTHERS_KEY: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The name under which the database stores the fingerprint of the key.
-const FINGERPRINT: &str = "secret key fingerprint";
+pub(crate) const FINGERPRINT: &str = "secret key fingerprint";
+/// The name under which the database stores the key that hashes generated secrets, sealed, once the key was rotated.
+pub(crate) const HASHING_KEY: &str = "hashing key";
 
 /// Reads the key from its file; `None` if there is no file.
 ///
@@ -23,6 +31,26 @@ const FINGERPRINT: &str = "secret key fingerprint";
 pub(crate) fn load(store: &StoreSettings) -> Result<Option<SecretKey>, StartError> {
     let path = store.secret_key_file();
     SecretKey::load(&path).map_err(|e| StartError::SecretKey(format!("{}: {e}", path.display())))
+}
+
+/// Checks that the file of the key can be used, or can be created where `--secret-key-file` names it.
+///
+/// # Errors
+/// `SecretKey` when the file cannot be used, or its directory does not exist: a mistyped path would otherwise become a
+/// directory with a second key.
+pub(crate) fn check(store: &StoreSettings) -> Result<(), StartError> {
+    let Some(path) = &store.secret_key else { return load(store).map(drop) };
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match directory {
+        Some(directory) if load(store)?.is_none() && !directory.is_dir() => {
+            Err(StartError::SecretKey(format!(
+                "--secret-key-file {}: the directory {} does not exist; create it, or correct the path",
+                path.display(),
+                directory.display()
+            )))
+        }
+        _ => load(store).map(drop),
+    }
 }
 
 /// Returns the key of a deployment, and creates it with its file when the database is new. All servers of a database
@@ -45,7 +73,8 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
         tokio::time::sleep(LOOK_AGAIN).await;
     };
     let known = database.agree(FINGERPRINT, &key.fingerprint()).await?;
-    let key = matching(key, &known)?;
+    let key = complete(store, key, &known)?;
+    let key = with_hashing_key(key, database).await?;
     database.sign_with(key.messages().clone()).await?;
     Ok(key)
 }
@@ -56,9 +85,12 @@ async fn load_or_create(store: &StoreSettings, database: &Database) -> Result<Op
     if let Some(key) = load(store)? {
         return Ok(Some(key));
     }
-    if database.agreed(FINGERPRINT).await?.is_some() {
+    if let Some(known) = database.agreed(FINGERPRINT).await? {
         // The file is created before the database knows its key, so it may be there now.
-        return load(store);
+        return match load(store)? {
+            Some(key) => Ok(Some(key)),
+            None => successor(store, &known),
+        };
     }
     let path = store.secret_key_file();
     match SecretKey::create(&path) {
@@ -73,8 +105,8 @@ fn missing(store: &StoreSettings, known: Option<String>) -> StartError {
     let path = store.secret_key_file();
     StartError::SecretKey(match known {
         Some(known) => format!(
-            "{} is missing, and this database was created with the key {known}…: put that file back, or name it \
-             with --secret-key-file",
+            "{} is missing, and this database uses the key {known}…: put that file back, or name it with \
+             --secret-key-file; `platform admin secret forget` goes on without it and says what is lost",
             path.display()
         ),
         None => format!("{} exists, but it cannot be read", path.display()),
@@ -91,11 +123,84 @@ pub(crate) async fn existing(store: &StoreSettings, database: &Database) -> Resu
         let path = store.secret_key_file();
         StartError::SecretKey(format!("{} is missing; name the file with --secret-key-file", path.display()))
     };
-    let key = load(store)?.ok_or_else(missing)?;
+    let known = database.agreed(FINGERPRINT).await?;
+    let key = match (load(store)?, &known) {
+        (Some(key), Some(known)) => complete(store, key, known)?,
+        (Some(key), None) => return Ok(key),
+        (None, Some(known)) => successor(store, known)?.ok_or_else(missing)?,
+        (None, None) => return Err(missing()),
+    };
+    with_hashing_key(key, database).await
+}
+
+/// Checks, after a server has joined the others, that the key was not rotated since the server read it. Later rotations
+/// see the server and refuse.
+///
+/// # Errors
+/// `SecretKey` when it was. `Database` when the database cannot be read.
+pub(crate) async fn confirm(
+    store: &StoreSettings,
+    key: &SecretKey,
+    database: &Database,
+) -> Result<(), StartError> {
     match database.agreed(FINGERPRINT).await? {
-        Some(known) => matching(key, &known),
-        None => Ok(key),
+        Some(known) if known != key.fingerprint() => Err(StartError::SecretKey(format!(
+            "{} was replaced while the server started; start it again",
+            store.secret_key_file().display()
+        ))),
+        _ => Ok(()),
     }
+}
+
+/// Returns the file of the key that is about to replace the one in `place`.
+pub(crate) fn successor_file(place: &Path) -> PathBuf {
+    let mut name = place.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    place.with_file_name(name)
+}
+
+/// Gives the file of a new key, whose fingerprint the database has, the name of the old one.
+///
+/// # Errors
+/// The file cannot be renamed, or that cannot be stored on the disk.
+pub(crate) fn promote(place: &Path) -> io::Result<()> {
+    fs::rename(successor_file(place), place)?;
+    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+/// Returns the key with which an interrupted rotation has sealed the database, and completes the rotation. Returns
+/// `None` if there is no such key.
+fn successor(store: &StoreSettings, known: &str) -> Result<Option<SecretKey>, StartError> {
+    let (place, new) = (store.secret_key_file(), successor_file(&store.secret_key_file()));
+    let unusable = |error| StartError::SecretKey(format!("{}: {error}", new.display()));
+    let key = SecretKey::load(&new).map_err(unusable)?.filter(|key| key.fingerprint() == known);
+    if key.is_some() {
+        promote(&place).map_err(unusable)?;
+        tracing::warn!(
+            "a rotation of the secret key was interrupted; {} has the new key now",
+            place.display()
+        );
+    }
+    Ok(key)
+}
+
+/// Returns the key with the fingerprint that the database knows: the one that was read, or that of an interrupted
+/// rotation.
+fn complete(store: &StoreSettings, key: SecretKey, known: &str) -> Result<SecretKey, StartError> {
+    if key.fingerprint() != known
+        && let Some(key) = successor(store, known)?
+    {
+        return Ok(key);
+    }
+    matching(key, known)
+}
+
+/// Returns the key with the one that hashes generated secrets, which is an earlier key if this one was rotated.
+async fn with_hashing_key(key: SecretKey, database: &Database) -> Result<SecretKey, StartError> {
+    let Some(sealed) = database.agreed(HASHING_KEY).await? else { return Ok(key) };
+    let broken = || StartError::SecretKey("the database has a hashing key that this key did not seal".into());
+    key.with_hashing_key(&sealed).ok_or_else(broken)
 }
 
 /// Returns the key if it has the fingerprint that the database knows.
@@ -105,6 +210,7 @@ fn matching(key: SecretKey, known: &str) -> Result<SecretKey, StartError> {
         return Ok(key);
     }
     Err(StartError::SecretKey(format!(
-        "this database was created with the key {known}…, but this server uses {own}…; set the right --secret-key-file"
+        "this database uses the key {known}…, but this server has {own}…; set the right --secret-key-file, or copy the \
+         file from the machine where the key was rotated"
     )))
 }

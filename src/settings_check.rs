@@ -6,7 +6,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::config::{ConfigFile, Settings};
+use crate::config::{ConfigFile, Settings, StoreSettings};
 use crate::embedded_postgres::check_bin_dir;
 use crate::start_error::StartError;
 use crate::{secret_key, telemetry, tls};
@@ -27,18 +27,28 @@ pub(crate) struct Risk {
 /// what is allowed but risky.
 ///
 /// # Errors
-/// [`StartError`] with the setting and what is allowed; a start with these settings fails in the same way.
+/// [`StartError`] with every fault: the setting and what is allowed. A start with these settings fails in the same way.
 pub(crate) fn check(settings: &Settings) -> Result<Vec<Risk>, StartError> {
-    telemetry::check_filter(&settings.log).map_err(StartError::Settings)?;
-    tls::check(&settings.tls).map_err(StartError::Tls)?;
-    secret_key::load(&settings.store)?;
-    if let Some(url) = &settings.store.database_url {
-        platform_store::check_database_url(url.as_str())?;
-    } else if let Some(directory) = &settings.store.postgres_bin_dir {
-        check_bin_dir(directory).map_err(|error| StartError::Settings(error.to_string()))?;
-    }
-    check_addresses(settings.listen, settings.admin_listen)?;
+    let checks = [
+        telemetry::check_filter(&settings.log).map(drop).map_err(StartError::Settings),
+        tls::check(&settings.tls).map(drop).map_err(StartError::Tls),
+        secret_key::check(&settings.store),
+        check_database(&settings.store),
+        check_addresses(settings.listen, settings.admin_listen),
+    ];
+    StartError::of_all(checks.into_iter().filter_map(Result::err).collect())?;
     Ok(risks(settings))
+}
+
+/// Checks what names the database: the connection string and its files, or the programs of a private PostgreSQL.
+fn check_database(store: &StoreSettings) -> Result<(), StartError> {
+    if let Some(url) = &store.database_url {
+        return Ok(platform_store::check_database_url(url.as_str())?);
+    }
+    match &store.postgres_bin_dir {
+        Some(directory) => check_bin_dir(directory).map_err(|error| StartError::Settings(error.to_string())),
+        None => Ok(()),
+    }
 }
 
 /// Returns what is allowed but risky.
@@ -117,6 +127,21 @@ mod tests {
             "host=a sslmode=verify-full sslrootcert=/nowhere.pem".parse().expect("a connection string");
         let refused = refusal(|settings| settings.store.database_url = Some(roots));
         assert!(refused.contains("/nowhere.pem"), "{refused}");
+    }
+
+    #[test]
+    fn all_faults_are_named_at_once() {
+        let refused = refusal(|settings| {
+            settings.log = "info,a=loud".into();
+            settings.admin_listen = Some(settings.listen);
+            settings.store.postgres_bin_dir = Some("/nowhere".into());
+            settings.store.secret_key = Some("/no-such-directory/secret.key".into());
+            settings.tls.cert = Some("/absent.pem".into());
+        });
+        for named in ["--log", "--admin-listen", "/nowhere", "/no-such-directory", "--tls-key"] {
+            assert!(refused.contains(named), "{named}: {refused}");
+        }
+        assert_eq!(refused.matches("error: ").count(), 4, "{refused}");
     }
 
     #[test]

@@ -28,6 +28,29 @@ pub enum StartError {
         /// The error of the operating system.
         cause: io::Error,
     },
+    /// Several settings cannot be used.
+    #[error("{}", lines(.0))]
+    Several(Vec<StartError>),
+}
+
+impl StartError {
+    /// Returns the faults that some checks found as one error.
+    ///
+    /// # Errors
+    /// There is at least one fault.
+    pub(crate) fn of_all(mut faults: Vec<Self>) -> Result<(), Self> {
+        match faults.len() {
+            0 => Ok(()),
+            1 => Err(faults.remove(0)),
+            _ => Err(Self::Several(faults)),
+        }
+    }
+}
+
+/// Returns the faults as the lines of an error.
+fn lines(faults: &[StartError]) -> String {
+    let lines: Vec<_> = faults.iter().map(ToString::to_string).collect();
+    lines.join("\nerror: ")
 }
 
 /// Returns what an operator can do about an address that cannot be used, as the end of a sentence.

@@ -3,6 +3,7 @@
 
 pub mod applications;
 pub(crate) mod in_force;
+pub mod secrets;
 pub mod servers;
 pub mod tokens;
 

@@ -16,7 +16,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use super::sealing::SealingKey;
 
 /// The tag of a keyed hash; Argon2 hashes have a tag of their own.
-const KEYED: &str = "$hs1$";
+pub const KEYED: &str = "$hs1$";
 /// The number of characters of a generated secret: 119 bits, within the 32 characters a password may have.
 const SECRET_LENGTH: usize = 20;
 
@@ -78,9 +78,15 @@ pub fn draw(length: usize) -> String {
 /// in a file outside the database, so that a stolen dump alone does not allow guessing secrets.
 pub struct SecretKey {
     hashing: hmac::Key,
+    /// The bytes of `hashing`. They are those of the key itself until it is rotated.
+    hashing_bytes: Vec<u8>,
     sealing: SealingKey,
     messages: MessageKey,
+    fingerprint: String,
 }
+
+/// The place for which the key that hashes generated secrets is sealed under a later secret key.
+const HASHING_KEY: [&str; 3] = ["deployment", "hashing key", ""];
 
 impl SecretKey {
     /// Reads the key; `None` if the file does not exist.
@@ -118,17 +124,34 @@ impl SecretKey {
         Ok(Self::of(&bytes))
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// Parses 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
         let bytes = parse_hex(text).filter(|bytes| bytes.len() == 32)?;
         Some(Self::of(&bytes))
     }
 
     fn of(bytes: &[u8]) -> Self {
+        let hashing = hmac::Key::new(hmac::HMAC_SHA256, bytes);
+        let fingerprint = hex(&hmac::sign(&hashing, b"fingerprint of the secret key").as_ref()[..8]);
         Self {
-            hashing: hmac::Key::new(hmac::HMAC_SHA256, bytes),
+            hashing,
+            hashing_bytes: bytes.to_vec(),
             sealing: SealingKey::derive(bytes),
             messages: MessageKey::derive(bytes),
+            fingerprint,
         }
+    }
+
+    /// Seals the key that hashes generated secrets under the secret key that replaces this one. Nobody knows those
+    /// secrets, so they cannot be hashed again; and they have too much entropy to be guessed with the hashing key.
+    pub fn seal_hashing_key(&self, successor: &Self) -> String {
+        successor.sealing.seal(HASHING_KEY, &hex(&self.hashing_bytes))
+    }
+
+    /// Returns this key with the hashing key of its predecessor, or `None` if that was sealed under another key.
+    pub fn with_hashing_key(self, sealed: &str) -> Option<Self> {
+        let bytes = parse_hex(&self.sealing.open(HASHING_KEY, sealed)?)?;
+        Some(Self { hashing: hmac::Key::new(hmac::HMAC_SHA256, &bytes), hashing_bytes: bytes, ..self })
     }
 
     /// Returns the key that seals secrets that must be readable again, such as secret options (Z-05).
@@ -154,7 +177,7 @@ impl SecretKey {
 
     /// Returns a fingerprint that does not reveal the key: servers of one database must agree on it.
     pub fn fingerprint(&self) -> String {
-        hex(&hmac::sign(&self.hashing, b"fingerprint of the secret key").as_ref()[..8])
+        self.fingerprint.clone()
     }
 }
 
@@ -215,6 +238,30 @@ mod tests {
             assert!(keys.iter().all(|(key, _)| *key == keys[0].0), "all have the same key");
         }
         assert_eq!(fs::read_dir(dir.path()).expect("a directory").count(), 50, "no other file is left");
+    }
+
+    #[test]
+    fn successor_verifies_what_its_predecessors_hashed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let key = |name: &str| SecretKey::create(&dir.path().join(name)).expect("a key");
+        let (first, second, third) = (key("1"), key("2"), key("3"));
+        let (hash, of_second) = (first.hash("abc"), second.fingerprint());
+
+        let second = second.with_hashing_key(&first.seal_hashing_key(&key("x"))).is_none();
+        assert!(second, "it was sealed under another key");
+        let second = SecretKey::load(&dir.path().join("2")).expect("read").expect("a file");
+        let second = second.with_hashing_key(&first.seal_hashing_key(&key_at(&dir, "2"))).expect("opened");
+        let third = third.with_hashing_key(&second.seal_hashing_key(&key_at(&dir, "3"))).expect("opened");
+
+        assert!(
+            second.verifies("abc", &hash) && third.verifies("abc", &hash) && !third.verifies("abd", &hash)
+        );
+        assert_eq!(second.fingerprint(), of_second, "it is that of the file");
+        assert_ne!(second.fingerprint(), third.fingerprint());
+    }
+
+    fn key_at(dir: &tempfile::TempDir, name: &str) -> SecretKey {
+        SecretKey::load(&dir.path().join(name)).expect("read").expect("a file")
     }
 
     #[test]

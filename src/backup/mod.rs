@@ -4,10 +4,11 @@
 //! output of `pg_dump --format=custom`, a consistent snapshot that can be taken beside a running server.
 
 mod previous_key;
+mod progress;
 mod restore;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -20,6 +21,7 @@ use zip::{CompressionMethod, ZipWriter};
 use crate::config::StoreSettings;
 use crate::embedded_postgres::client_program;
 use crate::secret_key;
+use crate::terminal::say;
 use platform_store::{Database, libpq_environment};
 
 pub use restore::{RestorableBackup, undo};
@@ -57,7 +59,8 @@ struct Manifest {
 }
 
 /// Writes a backup and returns the message for the operator. The file has mode 600 and gets its name when it is
-/// complete and synchronized to the disk.
+/// complete and synchronized to the disk. The target `-` is the standard output; the message then goes to the standard
+/// error.
 ///
 /// # Errors
 /// The file exists or cannot be written, no server has used the database, its secret key is missing or differs, or
@@ -68,7 +71,14 @@ pub async fn create(
     url: &str,
     target: &Path,
 ) -> Result<String, Failure> {
-    if target.try_exists()? {
+    let to_stdout = target == Path::new("-");
+    if to_stdout && io::stdout().is_terminal() {
+        return Err(
+            "a backup has the secret key and is not written to a terminal: send it to a file or a pipe"
+                .into(),
+        );
+    }
+    if !to_stdout && target.try_exists()? {
         return Err(format!("{} exists already; choose another name", target.display()).into());
     }
     let Some(schema) = database.schema_version().await? else {
@@ -90,28 +100,65 @@ pub async fn create(
     dump.args(["--format=custom", "--no-owner", "--no-privileges"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    let mut file = unfinished_beside(target)?;
-    write_entries(file.as_file_mut(), &manifest, &fs::read(key_file)?, dump.spawn()?)?;
-    if database.schema_version().await? != Some(schema) {
-        return Err("a server upgraded the database meanwhile; start the backup again".into());
+    let key = fs::read(key_file)?;
+    let described = |size: u64| format!("({size} bytes, schema {schema}, PostgreSQL {postgres})");
+    if to_stdout {
+        let archive = ZipWriter::new_stream(Counted { out: io::stdout().lock(), bytes: 0 });
+        let written = write_entries(archive, &manifest, &key, dump.spawn()?)?.into_inner();
+        is_unchanged(database, schema).await?;
+        say(format_args!("backup written {}", described(written.bytes)));
+        return Ok(String::new());
     }
+    let mut file = unfinished_beside(target)?;
+    write_entries(ZipWriter::new(file.as_file_mut()), &manifest, &key, dump.spawn()?)?;
+    is_unchanged(database, schema).await?;
     file.as_file().sync_all()?;
     let size = file.as_file().metadata()?.len();
     file.persist_noclobber(target)
         .map_err(|e| format!("{} cannot be made: {}", target.display(), e.error))?;
-    Ok(format!("{} ({size} bytes, schema {schema}, PostgreSQL {postgres})", target.display()))
+    Ok(format!("{} {}", target.display(), described(size)))
+}
+
+/// Checks that no server has upgraded the database during the backup.
+async fn is_unchanged(database: &Database, schema: i64) -> Result<(), Failure> {
+    if database.schema_version().await? == Some(schema) {
+        return Ok(());
+    }
+    Err("a server upgraded the database meanwhile; start the backup again".into())
+}
+
+/// Counts the bytes that are written.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Writes the entries of the archive. The dump is streamed from the output of pg_dump.
-fn write_entries(file: &mut File, manifest: &Manifest, key: &[u8], mut dump: Child) -> Result<(), Failure> {
+fn write_entries<W: Write + Seek>(
+    mut archive: ZipWriter<W>,
+    manifest: &Manifest,
+    key: &[u8],
+    mut dump: Child,
+) -> Result<W, Failure> {
     let output = dump.stdout.take();
-    let written = || -> io::Result<()> {
+    let written = || -> io::Result<W> {
         // pg_dump has compressed the dump already.
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(true)
             .unix_permissions(0o600);
-        let mut archive = ZipWriter::new(&mut *file);
         archive.start_file(MANIFEST, options)?;
         archive.write_all(&serde_json::to_vec_pretty(manifest)?)?;
         archive.start_file(SECRET_KEY, options)?;
@@ -120,15 +167,14 @@ fn write_entries(file: &mut File, manifest: &Manifest, key: &[u8], mut dump: Chi
         if let Some(mut output) = output {
             io::copy(&mut output, &mut archive)?;
         }
-        archive.finish()?;
-        Ok(())
+        Ok(archive.finish()?)
     };
     let written = written();
     // If the disk is full, reading stops and pg_dump fails too. The error of the write is reported first, because it is
     // the cause.
     let said = ended("pg_dump", dump);
-    written.map_err(|error| format!("the backup cannot be written: {error}"))?;
-    said
+    let written = written.map_err(|error| format!("the backup cannot be written: {error}"))?;
+    said.map(|()| written)
 }
 
 /// Returns a command that runs a program of PostgreSQL against the database and collects its errors.

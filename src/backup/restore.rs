@@ -1,14 +1,15 @@
 //! Restores: a backup is checked completely before anything is changed, and a restore that fails changes nothing.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use zip::ZipArchive;
 
 use super::{
-    DUMP, FORMAT, Failure, MANIFEST, Manifest, SECRET_KEY, client, ended, previous_key, unfinished_beside,
+    DUMP, FORMAT, Failure, MANIFEST, Manifest, SECRET_KEY, client, ended, previous_key, progress,
+    unfinished_beside,
 };
 use crate::auth::password::SecretKey;
 use crate::cli::RestoreArguments;
@@ -95,7 +96,7 @@ impl RestorableBackup {
         url: &str,
         arguments: &RestoreArguments,
     ) -> Result<String, Failure> {
-        let key = self.unfinished_key(&store.secret_key_file())?;
+        let mut key = self.unfinished_key(&store.secret_key_file())?;
         let postgres = database.postgres_version().await?;
         let program = client_program("pg_restore", store.postgres_bin_dir.as_deref(), postgres)?;
         let Some(restoration) = Restoration::begin(database).await? else {
@@ -117,6 +118,7 @@ impl RestorableBackup {
                 self.fill(&program, url)?;
             }
         }
+        self.write_key(key.as_file_mut())?;
         key.persist(&place).map_err(|failed| {
             format!("the database is restored, but {} is not: {}", place.display(), failed.error)
         })?;
@@ -128,19 +130,26 @@ impl RestorableBackup {
         Ok(format!("restored {} of {created} (schema {schema}); start the server", self.path.display()))
     }
 
-    /// Writes the key to an unfinished file beside its final place and checks it.
+    /// Checks the key and reserves an unfinished file for it beside its final place. The file has the key only when the
+    /// database is restored, so a restore that is killed leaves no copy of it.
     fn unfinished_key(&self, place: &Path) -> Result<NamedTempFile, Failure> {
+        let key = std::str::from_utf8(&self.key).ok().and_then(|text| SecretKey::parse(text.trim()));
+        if key.map(|key| key.fingerprint()).as_ref() != Some(&self.manifest.secret_key_fingerprint) {
+            return Err(format!("{} holds a key that its manifest does not name", self.path.display()).into());
+        }
         if let Some(parent) = place.parent() {
             fs::create_dir_all(parent)?;
         }
         let mut file = unfinished_beside(place)?;
-        file.write_all(&self.key)?;
+        file.write_all(&vec![b'0'; self.key.len()])?;
         file.as_file().sync_all()?;
-        let fingerprint = SecretKey::load(file.path())?.map(|key| key.fingerprint());
-        if fingerprint.as_ref() != Some(&self.manifest.secret_key_fingerprint) {
-            return Err(format!("{} holds a key that its manifest does not name", self.path.display()).into());
-        }
         Ok(file)
+    }
+
+    fn write_key(&self, file: &mut File) -> io::Result<()> {
+        file.rewind()?;
+        file.write_all(&self.key)?;
+        file.sync_all()
     }
 
     /// Runs pg_restore in one transaction.
@@ -153,7 +162,11 @@ impl RestorableBackup {
         command.args(["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let copied = match child.stdin.take() {
-            Some(mut input) => io::copy(&mut self.archive.by_name(DUMP)?, &mut input).map(|_| ()),
+            Some(input) => {
+                let entry = self.archive.by_name(DUMP)?;
+                let bytes = entry.size();
+                progress::copy(entry, input, bytes)
+            }
             None => Ok(()),
         };
         // If pg_restore ended early, its error output is more helpful than the broken pipe.

@@ -4,6 +4,7 @@
 use clap::{Args, Subcommand};
 
 use super::applications::ApplicationCommand;
+use super::secrets::SecretCommand;
 use super::tokens::{LimitsCommand, TokenCommand};
 use super::{Command, OnStore};
 use crate::config::{self, Password, Settings, StoreSettings};
@@ -82,6 +83,9 @@ pub(super) enum AdminCommand {
     /// Set the addresses of microservices
     #[command(subcommand)]
     Application(ApplicationCommand),
+    /// Replace the secret key
+    #[command(subcommand)]
+    Secret(SecretCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -125,6 +129,10 @@ impl AdminCommand {
             Self::Application(command) => {
                 let (task, store) = command.task();
                 Command::Applications { settings: settings(store)?, task }
+            }
+            Self::Secret(command) => {
+                let (task, store) = command.task();
+                Command::Secrets { settings: settings(store)?, task }
             }
         })
     }

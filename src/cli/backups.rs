@@ -7,7 +7,7 @@ use clap::Args;
 /// The arguments of `platform backup`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct BackupArguments {
-    /// File to write, with mode 600; must not exist
+    /// File to write, with mode 600; must not exist. `-` is the standard output
     pub file: PathBuf,
 }
 

@@ -12,13 +12,19 @@ const ARGUMENT: &str = "data_dir";
 
 /// Returns whether neither an argument nor the environment names the data directory.
 pub(super) fn is_default(matches: &ArgMatches, environment: &Environment) -> bool {
+    let innermost = innermost(matches);
+    !environment.contains_key(VARIABLE)
+        && innermost.try_contains_id(ARGUMENT).unwrap_or_default()
+        && innermost.value_source(ARGUMENT) == Some(ValueSource::DefaultValue)
+}
+
+/// Returns the arguments of the command that the line names, such as those of `show` in `platform config show`.
+pub(super) fn innermost(matches: &ArgMatches) -> &ArgMatches {
     let mut innermost = matches;
     while let Some((_, matches)) = innermost.subcommand() {
         innermost = matches;
     }
-    !environment.contains_key(VARIABLE)
-        && innermost.try_contains_id(ARGUMENT).unwrap_or_default()
-        && innermost.value_source(ARGUMENT) == Some(ValueSource::DefaultValue)
+    innermost
 }
 
 impl Command {
@@ -32,10 +38,12 @@ impl Command {
             | Self::UserPasswd { settings, .. }
             | Self::Tokens { settings, .. }
             | Self::Applications { settings, .. }
+            | Self::Secrets { settings, .. }
             | Self::Servers { settings, .. }
             | Self::Status { settings, .. }
             | Self::Doctor { settings, .. }
             | Self::ConfigCheck { settings, .. }
+            | Self::ConfigShow { settings, .. }
             | Self::Backup { settings, .. }
             | Self::Restore { settings, .. }
             | Self::Demo { settings, .. } => Some(settings),

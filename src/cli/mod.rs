@@ -6,16 +6,19 @@
 mod admin;
 mod applications;
 mod backups;
+mod command;
 mod data_dir;
 mod demo;
 mod place;
+mod secrets;
 mod servers;
+#[cfg(test)]
+mod settings_tests;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -23,128 +26,21 @@ use admin::AdminCommand;
 pub use admin::{TenantCreate, UserCreate, UserPasswd};
 pub use applications::{ApplicationRoute, ApplicationTask};
 pub use backups::{BackupArguments, RestoreArguments};
+pub use command::{Command, Scope};
 pub use demo::DemoArguments;
 use demo::DemoCommand;
 use place::Place;
+pub use secrets::{SecretForget, SecretTask};
 pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
 
 use crate::client;
-use crate::config::{self, ConfigFile, Environment, Settings, StoreSettings};
+use crate::config::{self, Environment, Settings, Sources, StoreSettings};
 
-/// The subject of `platform status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The server, its database, and the other servers of the deployment.
-    Everything,
-    /// Whether the server responds. If it does not, that is a fault.
-    Life,
-}
-
-/// A parsed command.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    /// Run the server until it is stopped.
-    Serve(Box<Settings>),
-    /// Create a tenant and its first user.
-    TenantCreate {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The tenant.
-        tenant: TenantCreate,
-    },
-    /// Create a user of a tenant.
-    UserCreate {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The user.
-        user: UserCreate,
-    },
-    /// Give a user a new password.
-    UserPasswd {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The user.
-        user: UserPasswd,
-    },
-    /// Manage access tokens, or accounts of the limits query.
-    Tokens {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The task.
-        task: TokenTask,
-    },
-    /// Manage applications.
-    Applications {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The task.
-        task: ApplicationTask,
-    },
-    /// Manage the servers of a deployment.
-    Servers {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The task.
-        task: ServerTask,
-    },
-    /// Print the running servers and their database.
-    Status {
-        /// All settings.
-        settings: Box<Settings>,
-        /// The shape of the output.
-        output: Output,
-        /// The subject of the command.
-        scope: Scope,
-    },
-    /// Check this machine, the database and the settings.
-    Doctor {
-        /// All settings.
-        settings: Box<Settings>,
-        /// The shape of the output.
-        output: Output,
-    },
-    /// Check the settings.
-    ConfigCheck {
-        /// All settings.
-        settings: Box<Settings>,
-        /// The file of `--config`, and the number of its settings.
-        file: Option<(PathBuf, usize)>,
-    },
-    /// Write a backup.
-    Backup {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The file.
-        backup: BackupArguments,
-    },
-    /// Restore a backup.
-    Restore {
-        /// The settings of the server, with the flags of the command.
-        settings: Box<Settings>,
-        /// The file.
-        restore: RestoreArguments,
-    },
-    /// Run a simulated fleet.
-    Demo {
-        /// The settings of the server that the demo starts.
-        settings: Box<Settings>,
-        /// The fleet.
-        demo: DemoArguments,
-    },
-    /// Send requests to a server over REST.
-    Client {
-        /// The name of the command: a noun such as `alarm`, or `login`.
-        name: String,
-        /// The arguments after it.
-        matches: ArgMatches,
-    },
-}
-
-const ABOUT: &str =
-    "A multi-tenant device-management server: REST, and notifications over long polling and WebSocket";
+const ABOUT: &str = "A multi-tenant device-management server: REST, and notifications over long\n\
+     polling and WebSocket";
 
 const EXPLAINED: &str = "\
 A multi-tenant device-management server: devices and applications use REST, and are notified over
@@ -211,13 +107,13 @@ enum TopLevel {
     /// List the servers of a deployment, take them out of service
     #[command(subcommand)]
     Server(servers::ServerCommand),
-    /// Print what runs here: this server, its database, the other servers
+    /// Print what runs here: this server, its database, others
     Status(Box<StatusArguments>),
     /// Check machine, database and settings, with remedies
     ///
     /// Prints a remedy for each fault. The exit code is 1 if there is a fault.
     Doctor(Box<Diagnosis>),
-    /// Check settings without starting a server
+    /// Check or show settings without starting a server
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Write database and secret key to a file, also while it runs
@@ -236,7 +132,7 @@ struct StatusArguments {
     diagnosis: Diagnosis,
 }
 
-/// The arguments of `platform status` and `platform doctor`.
+/// The arguments of `platform status`, `platform doctor` and `platform config show`.
 #[derive(Debug, Args)]
 struct Diagnosis {
     /// Shape of the output
@@ -249,7 +145,13 @@ struct Diagnosis {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Check the settings of the file, the environment and the flags, and the files that they name
+    ///
+    /// All faults are printed, those of the file with their lines.
     Check(Box<Settings>),
+    /// Print every setting with its value and where that comes from
+    ///
+    /// Passwords are hidden.
+    Show(Box<Diagnosis>),
 }
 
 /// The arguments of a command, with the location of the data.
@@ -307,43 +209,64 @@ fn parse_relocating(
 ) -> Result<Command, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let described = program();
-    let parse = |environment: &Environment, file: Option<&ConfigFile>| {
-        let (mut command, matches) = parse_with(&described, &arguments, environment, file)?;
-        if let Some(settings) = command.settings_mut()
-            && data_dir::is_default(&matches, environment)
-        {
-            (place.relocate)(&mut settings.store);
-        }
-        if let Some(settings) = command.settings_mut() {
-            let refused = |why| clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n"));
-            settings.store.read_password().map_err(refused)?;
-        }
-        Ok(command)
-    };
     // Commands that send requests to a server take no settings; `--config` may have another meaning there.
     if arguments.get(1).is_some_and(|name| is_of_client(name)) {
-        return parse(&Environment::new(), None);
+        let nothing = Environment::new();
+        let sources = Sources { environment: &nothing, file: None, merged: &nothing };
+        return parse_with(&described, &arguments, &sources).map(|(command, _)| command);
     }
-    let file = place.file(&arguments, environment, &described);
-    match file {
-        Ok(None) => parse(environment, None),
-        Ok(Some(file)) => parse(&file.behind(environment), Some(&file))
-            .map_err(|error| file.in_our_words(error, environment)),
-        // Help is shown even if the file of settings is invalid.
-        Err(refused) => match parse(environment, None) {
-            Err(error) if error.exit_code() == 0 => Err(error),
-            _ => Err(refused),
-        },
+    let (file, unreadable) = match place.file(&arguments, environment, &described) {
+        Ok(file) => (file, None),
+        Err(refused) => (None, Some(refused)),
+    };
+    let merged = file.as_ref().map_or_else(|| environment.clone(), |file| file.behind(environment));
+    let sources = Sources { environment, file: file.as_ref(), merged: &merged };
+    let parsed = parse_from_sources(&described, &arguments, &sources, place);
+    match (parsed, unreadable) {
+        // Help is shown even if the settings are invalid.
+        (Err(help), _) if help.exit_code() == 0 => Err(help),
+        (_, Some(unreadable)) => Err(unreadable),
+        (Ok(Command::Client { name, matches }), None) => Ok(Command::Client { name, matches }),
+        (Ok(command), None) if sources.file.is_none_or(|file| file.faults().next().is_none()) => Ok(command),
+        (parsed, None) => {
+            let faults = |first| config::with_all_faults(first, &described, &sources, &client::VARIABLES);
+            match parsed {
+                Ok(command) => faults(None).map_or(Ok(command), Err),
+                Err(first) => Err(faults(Some(first)).expect("there is at least the first one")),
+            }
+        }
     }
 }
 
-/// Parses a command line. The settings of the file have been merged into the environment.
+/// Parses a command line and completes its settings.
+fn parse_from_sources(
+    described: &clap::Command,
+    arguments: &[OsString],
+    sources: &Sources<'_>,
+    place: &Place<'_>,
+) -> Result<Command, clap::Error> {
+    let (mut command, matches) =
+        parse_with(described, arguments, sources).map_err(|error| match sources.file {
+            Some(file) => file.in_our_words(error, sources.environment),
+            None => error,
+        })?;
+    if let Some(settings) = command.settings_mut() {
+        if data_dir::is_default(&matches, sources.merged) {
+            (place.relocate)(&mut settings.store);
+        }
+        let refused = |why| clap::Error::raw(ErrorKind::ValueValidation, format!("{why}\n"));
+        settings.store.read_password().map_err(refused)?;
+    }
+    Ok(command)
+}
+
+/// Parses a command line.
 fn parse_with(
     described: &clap::Command,
     arguments: &[OsString],
-    environment: &Environment,
-    file: Option<&ConfigFile>,
+    sources: &Sources<'_>,
 ) -> Result<(Command, ArgMatches), clap::Error> {
+    let Sources { merged: environment, file, .. } = *sources;
     let mut command = config::with_environment(described.clone(), environment);
     let matches = match command.try_get_matches_from_mut(arguments) {
         // Commands that send requests to a server take no settings of this machine's server.
@@ -381,6 +304,11 @@ fn parse_with(
         Some(TopLevel::Config(ConfigCommand::Check(settings))) => {
             let file = file.map(|file| (file.path().to_owned(), file.len()));
             Command::ConfigCheck { settings, file }
+        }
+        Some(TopLevel::Config(ConfigCommand::Show(given))) => {
+            let Diagnosis { settings, output } = *given;
+            let shown = config::shown(described, data_dir::innermost(&matches), sources);
+            Command::ConfigShow { settings: settings.into(), output, shown }
         }
         Some(TopLevel::Server(command)) => {
             let (task, store) = command.task();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 
-fn parsed(line: &str, variables: &[(&str, &str)]) -> Result<Command, String> {
+pub(super) fn parsed(line: &str, variables: &[(&str, &str)]) -> Result<Command, String> {
     let environment = variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     parse_from(line.split_whitespace(), &environment).map_err(|error| error.to_string())
 }
@@ -201,7 +201,7 @@ fn backup_and_restore_name_their_file_and_the_data() {
 }
 
 /// Writes a file of settings. Returns its path, and the directory, which is deleted when dropped.
-fn settings_file(text: &str) -> (String, tempfile::TempDir) {
+pub(super) fn settings_file(text: &str) -> (String, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("platform.toml");
     std::fs::write(&path, text).unwrap();
@@ -236,7 +236,9 @@ fn error_in_a_file_names_the_setting_and_the_path() {
         ("lisen = 'x'", "did you mean listen?"),
         ("config = 'x'", "unknown setting config"),
         ("listen = { a = 1 }", "listen: a text"),
-        ("listen", "TOML parse error"),
+        ("listen", ":1: this is not TOML"),
+        ("workers = 2\n\nlisten = 'x'", "platform.toml:3"),
+        ("workers = 2\nadmin-password = 'hunter2\n", "platform.toml:2: this is not TOML"),
         ("database-url = 'mysql://me:hunter2@h/d'", "database-url in "),
     ] {
         let (path, _directory) = settings_file(text);
@@ -291,6 +293,7 @@ fn commands_that_speak_to_a_server_do_not_look_at_its_settings() {
 fn short_help_has_the_commands_alone() {
     let help = parsed("platform -h", &[]).unwrap_err();
     assert!(help.lines().count() < 60, "{help}");
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     assert!(!help.contains("--listen") && help.contains("platform --help"), "{help}");
     assert!(parsed("platform --help", &[]).unwrap_err().contains("--listen"));
 }

@@ -36,12 +36,18 @@ pub(super) const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong comma
 
 /// Returns the commands that send requests to a server.
 pub(crate) fn commands() -> Vec<Command> {
-    let nouns = nouns().map(|noun| Command::new(noun.name).about(noun.about).defer(verbs_of));
+    let nouns = nouns().map(|noun| of_noun(noun).defer(verbs_of));
     [login(), logout(), profile()]
         .into_iter()
         .chain(nouns)
         .chain([api::command(), completion(), man()])
         .collect()
+}
+
+/// Returns the command of a noun. The list of commands has the first paragraph of its explanation.
+fn of_noun(noun: &'static Noun) -> Command {
+    let short = noun.about.split("\n\n").next().unwrap_or_default();
+    Command::new(noun.name).about(short).long_about(noun.about)
 }
 
 fn verbs_of(command: Command) -> Command {

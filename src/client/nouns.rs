@@ -15,7 +15,7 @@ pub(super) fn nouns() -> impl Iterator<Item = &'static Noun> {
 const OF_DEVICES: &[Noun] = &[
     Noun {
         name: "device",
-        about: "Devices: managed objects with the fragment plat_IsDevice, and all others by a query",
+        about: "Devices: managed objects with the fragment plat_IsDevice\n\nA query finds all other objects",
         verbs: &[
             (List, "listManagedObjects"),
             (Get, "getManagedObject"),
@@ -138,7 +138,7 @@ const OF_DEVICES: &[Noun] = &[
     },
     Noun {
         name: "module",
-        about: "Event-processing modules; `create` reads the statements from a pipe or a file (`--data @FILE`)",
+        about: "Event-processing modules\n\n`create` reads the statements from a pipe or a file (`--data @FILE`)",
         verbs: &[
             (List, "listModules"),
             (Get, "getModule"),
@@ -154,7 +154,7 @@ const OF_DEVICES: &[Noun] = &[
     },
     Noun {
         name: "child",
-        about: "Children of an object: child devices, assets of a group, additions; their list is ID/childAssets",
+        about: "Children of an object: child devices, assets, additions\n\nTheir list is ID/childAssets",
         verbs: &[(List, "listChildren"), (Get, "getChild"), (Create, "createChildren"), (Delete, "deleteChild")],
         id: &["managedObject.id"],
         columns: &["managedObject.id", "managedObject.name"],
@@ -166,7 +166,7 @@ const OF_DEVICES: &[Noun] = &[
     },
     Noun {
         name: "external-id",
-        about: "External ids of objects, such as serial numbers; the id of one is TYPE/VALUE",
+        about: "External ids of objects, such as serial numbers\n\nThe id of one is TYPE/VALUE",
         verbs: &[
             (List, "listExternalIds"),
             (Get, "getExternalId"),
@@ -183,7 +183,7 @@ const OF_DEVICES: &[Noun] = &[
     },
     Noun {
         name: "registration",
-        about: "Requests of devices for credentials; `upload` registers the devices of a CSV file",
+        about: "Requests of devices for credentials\n\n`upload` registers the devices of a CSV file",
         verbs: &[
             (List, "listNewDeviceRequests"),
             (Get, "getNewDeviceRequest"),

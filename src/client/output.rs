@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::failure::Failure;
+use crate::http::csv::no_formula;
 use crate::terminal::{harmless, harmless_json, is_executed, say};
 
 /// The format of the output.
@@ -167,7 +168,7 @@ impl<W: Write> Printer<W> {
             writer.write_record(&self.columns)?;
         }
         for object in objects {
-            writer.write_record(self.columns.iter().map(|column| plain(member(object, column))))?;
+            writer.write_record(self.columns.iter().map(|column| csv_cell(member(object, column))))?;
         }
         self.printed += objects.len().max(1);
         let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
@@ -200,6 +201,15 @@ fn plain(value: &Value) -> String {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+/// Returns the text of a cell of CSV. A text that a spreadsheet would execute gets an apostrophe, as in the CSV of the
+/// server (G-09); numbers stay numbers.
+fn csv_cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => no_formula(text).into_owned(),
+        other => plain(other),
     }
 }
 
@@ -267,6 +277,12 @@ mod tests {
         let array: Vec<Value> = serde_json::from_str(&printed(Form::Json, true, &both)).unwrap();
         assert_eq!(array, [first[0].clone(), second[0].clone()]);
         assert_eq!(printed(Form::Jsonl, true, &both).lines().count(), 2);
+    }
+
+    #[test]
+    fn csv_has_no_formula_and_numbers_stay_numbers() {
+        let object = json!({"id": "=1+1", "source": {"id": -1}, "severity": "-1"});
+        assert_eq!(printed(Form::Csv, true, &[&[object]]), "id,source.id,severity\n'=1+1,-1,'-1\n");
     }
 
     #[test]

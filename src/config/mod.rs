@@ -7,10 +7,12 @@
 
 mod allowed_host;
 mod environment;
+mod faults;
 mod file;
 mod limits;
 mod naming;
 mod quantity;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -25,10 +27,13 @@ use crate::jobs::BeforeRun;
 pub use allowed_host::AllowedHost;
 pub use environment::Environment;
 pub(crate) use environment::{in_our_words, refuse_unknown, with_environment};
+pub(crate) use faults::with_all_faults;
 pub(crate) use file::ConfigFile;
 pub use limits::LimitSettings;
 pub use naming::NamingSettings;
 use quantity::{bytes, bytes_in_memory, count, seconds};
+pub use shown::ShownSetting;
+pub(crate) use shown::{Sources, shown};
 pub use values::{DatabaseUrl, LogFormat, Password, RequestLogging, TrustedProxy};
 pub(crate) use values::{tenant_id, user_name};
 

@@ -117,7 +117,7 @@ pub enum StartError {
         pid: i32,
     },
     /// A program of PostgreSQL failed.
-    #[error("{program} failed ({status}): {output}")]
+    #[error("{program} failed ({status}): {output}{}", remedy(.output))]
     Program {
         /// The program.
         program: PathBuf,
@@ -163,4 +163,14 @@ impl StartError {
 
 fn passed_over(rejected: &[String]) -> String {
     rejected.iter().map(|reason| format!("\n  passed over: {reason}")).collect()
+}
+
+/// Returns what an operator can do about a program that failed, as the end of a message.
+fn remedy(output: &str) -> &'static str {
+    if output.contains("could not look up effective user ID") {
+        "\nPostgreSQL does not run under a user id without a name: add the id to /etc/passwd, run as another user \
+         (`docker run` without --user), or use a server of your own with --database-url"
+    } else {
+        ""
+    }
 }

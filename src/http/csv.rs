@@ -51,12 +51,15 @@ impl Table {
 impl<'a> Cell<'a> {
     fn text(self) -> Cow<'a, str> {
         match self {
-            Self::Foreign(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
-                format!("'{text}").into()
-            }
-            Self::Own(text) | Self::Foreign(text) => text.into(),
+            Self::Foreign(text) => no_formula(text),
+            Self::Own(text) => text.into(),
         }
     }
+}
+
+/// Returns a text that no spreadsheet executes.
+pub fn no_formula(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}").into() } else { text.into() }
 }
 
 #[cfg(test)]

@@ -93,6 +93,7 @@ impl Server {
                 address: format!("{scheme}://{address}"),
             })
             .await?;
+        secret_key::confirm(&settings.store, &secret_key, &database).await?;
         administration::first_start(&database, &secret_key, settings, tell).await?;
         let addresses = AddressSettings {
             scheme,

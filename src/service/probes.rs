@@ -139,7 +139,7 @@ impl Prober {
 
     fn update_health(&self, id: ApplicationId, histories: &[(&'static str, ProbeHistory)]) {
         let (status, message) = combine(histories.iter().map(|(name, history)| (*name, history)));
-        let cause = message.clone().unwrap_or_default();
+        let cause = message.clone();
         if self.services.health.set(id, status, message) {
             tracing::info!(application.id = %id, ?status, cause, "the health of a microservice changed");
         }

@@ -33,6 +33,7 @@ pub mod restoration;
 pub mod retention;
 mod room;
 mod rows;
+pub mod sealed_texts;
 pub mod servers;
 pub mod session_moves;
 mod shared_lookups;
@@ -306,8 +307,7 @@ impl Database {
         Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
     }
 
-    /// Stores a value that all processes of this deployment must share, unless there is one already, and returns the
-    /// stored value.
+    /// Stores a value that all processes of the deployment share, unless there is one, and returns the stored one.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.

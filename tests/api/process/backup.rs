@@ -97,10 +97,17 @@ async fn private_database_is_backed_up_beside_its_server_and_restored_elsewhere(
     assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
     let left = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_string_lossy().contains("unfinished")));
+    let piped = run(Program::command(directory.path(), &["backup", "-"]), "");
+    let said = String::from_utf8(piped.stderr).unwrap();
+    assert!(piped.status.success() && said.starts_with("backup written ("), "{said}");
+    fs::write(directory.path().join("piped.zip"), piped.stdout).unwrap();
+    assert!(!directory.path().join("-").exists());
     refuse(Program::command(directory.path(), &["backup", "b.zip"]), "exists already");
     refuse(Program::command(directory.path(), &["restore", "b.zip", "--replace"]), "a server runs on");
     let backup = backup.to_str().unwrap();
-    succeed(Program::command(elsewhere.path(), &["restore", backup]));
+    let piped = directory.path().join("piped.zip");
+    let said = succeed(Program::command(elsewhere.path(), &["restore", piped.to_str().unwrap()]));
+    assert!(said.contains("restoring ") && said.contains("all data is read"), "{said}");
     let key = elsewhere.path().join("data/secret.key");
     assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read(&key).unwrap(), fs::read(directory.path().join("data/secret.key")).unwrap());
@@ -243,6 +250,7 @@ async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     command.env("PLATFORM_POSTGRES_BIN_DIR", &programs);
     database.disconnect();
     let mut restore = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let secret = fs::read(directory.join("secret.key")).unwrap();
     let sleeper = eventually("pg_restore", async || {
         let text = fs::read_to_string(&marker).ok()?;
         text.strip_suffix('\n').map(str::to_owned)
@@ -250,6 +258,11 @@ async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     .await;
     restore.kill().unwrap();
     restore.wait().unwrap();
+    let left = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap()).filter(|entry| {
+        entry.file_name().to_string_lossy().contains("unfinished")
+            && fs::read(entry.path()).unwrap() == secret
+    });
+    assert_eq!(left.count(), 0, "a killed restore leaves no copy of the key");
     fs::remove_file(marker).unwrap();
     succeed({
         let mut kill = Command::new("kill");

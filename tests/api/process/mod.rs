@@ -18,6 +18,7 @@ mod monitoring;
 mod private_postgres;
 mod readme;
 mod refused_start;
+mod secret_key;
 mod setup;
 mod start;
 mod stop;

@@ -1,0 +1,3 @@
+-- Deletes the options whose values nobody can open without the secret key.
+DELETE FROM options
+WHERE starts_with(key, $1)
