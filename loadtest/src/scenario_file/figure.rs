@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::sample::{Sample, slope};
-use super::tables::fault_catalogue;
 use crate::curve;
 use crate::error::Error;
+use crate::population::plan::FAULTS;
 use crate::quantity::Unit;
 
 /// The place of a figure in the reports of the loads.
@@ -323,9 +323,10 @@ const WORDS: [(&str, &str); 15] = [
 /// # Errors
 /// An unknown word.
 pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
-    let rate = format!("Events in each second of all devices of a group together: {}.", curve::FORMS);
+    let rate = format!("Events in each second of all devices of a group: {}.", curve::FORMS);
     let figures = FIGURES.iter().map(|figure| (figure.name, figure.meaning));
-    let mut all: Vec<(&str, &str)> = figures.chain(fault_catalogue()).chain(WORDS).collect();
+    let faults = FAULTS.iter().map(|(_, name, meaning)| (*name, *meaning));
+    let mut all: Vec<(&str, &str)> = figures.chain(faults).chain(WORDS).collect();
     all.push(("rate", &rate));
     let in_words = |(name, meaning): &(&str, &str)| format!("{name}\n    {meaning}\n");
     match words.join(" ").as_str() {
@@ -388,7 +389,7 @@ fn number(report: &Value, pointer: &str) -> Option<f64> {
     report.pointer(pointer)?.as_f64()
 }
 
-/// Returns a percentile of a latency, or `None` without samples; `/delays/…` selects one of the durations by its kind.
+/// Returns a percentile of a latency, or `None` without samples; `/delays/…` selects a duration by its kind.
 fn percentile(report: &Value, place: &str, quantile: &str) -> Option<f64> {
     let latency = match place.strip_prefix("/delays/") {
         Some(kind) => {

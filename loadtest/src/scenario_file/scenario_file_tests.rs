@@ -271,8 +271,14 @@ fn group_has_its_rates_in_each_phase_unless_the_phase_has_others() {
 fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
     for (lines, error) in [
         ("[phase.rates.h]\nevents = 1", "x.toml:8: rates of \"h\": there is no such group"),
-        ("[phase.rates.g]\nmails = 1", "x.toml:9: \"mails\" is not one of alarms, events, measurements,"),
-        ("[phase.rates.g]\nevents = \"fast\"", "x.toml:9: \"fast\" is not a rate; write a number"),
+        (
+            "[phase.rates.g]\nmails = 1",
+            "x.toml:9: rates of \"g\": \"mails\" is not a key here; allowed are alarms, events, measurements,",
+        ),
+        (
+            "[phase.rates.g]\nevents = \"fast\"",
+            "x.toml:9: rates of \"g\": events = \"fast\": \"fast\" is not a rate; write a number",
+        ),
         (
             "[[phase.fault]]\nwhat = \"kill\"\nat = \"1s\"",
             "x.toml:8: kill needs servers that this run starts: write [servers]",
@@ -291,26 +297,38 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         ),
         (
             "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nat = \"21s\"",
-            "x.toml:8: reconnect-storm: it would never be done in a phase of 20 s",
+            "x.toml:11: reconnect-storm: it would never be done in a phase of 20 s",
         ),
-        ("[[phase.fault]]\nwhat = \"flood\"", "x.toml:9: unknown variant `flood`"),
-        ("[[phase]]\nname = \"q\"", "x.toml:8: phase \"q\" needs `lasts`, such as \"30s\""),
-        ("[[group]]\nname = \"g\"\ncount = 1", "x.toml:8: there are two groups \"g\""),
-        ("[[group]]\nname = \"h\"\ncount = 0", "x.toml:10: group \"h\": count = 0: allowed are 1 to 100000"),
+        ("[[phase.fault]]\nwhat = \"flood\"", "x.toml:9: what = \"flood\": allowed are \"kill\", "),
+        ("[[phase]]\nname = \"q\"", "x.toml:8: phase \"q\": it needs `lasts`, such as \"30s\""),
+        (
+            "[[group]]\nname = \"g\"\ncount = 1",
+            "x.toml:9: group \"g\": there are two groups or [[dashboard]]s \"g\"",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 0",
+            "x.toml:10: group \"h\": count = 0: allowed are whole numbers from 1 to 100000",
+        ),
         (
             "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"rest\"\noperations = 1",
-            "x.toml:8: group \"h\": operations need devices that listen",
+            "x.toml:12: group \"h\": operations need devices that listen",
         ),
         (
             "[[group]]\nname = \"h\"\ncount = 1\nlistens = \"mails\"",
-            "x.toml:11: group \"h\": listens: \"mails\" is not one of",
+            "x.toml:11: group \"h\": listens = \"mails\": allowed are \"alarms\"",
         ),
         (
             "[[group]]\nname = \"h\"\ncount = 1\ntenant = \"acme\"",
-            "x.toml:11: group \"h\": tenant = \"acme\" has no [[tenant]]",
+            "x.toml:11: group \"h\": tenant = \"acme\": there is no [[tenant]]",
         ),
-        ("[[dashboard]]\ntransport = \"rest\"", "x.toml:9: transport: allowed are json-poll and web-socket"),
-        ("[servers]\ncommand = \"x\"\ncount = 17", "x.toml:10: count = 17: allowed are 1 to 16 servers"),
+        (
+            "[[dashboard]]\ntransport = \"rest\"",
+            "x.toml:9: dashboard: transport = \"rest\": allowed are \"json-poll\", \"web-socket\"",
+        ),
+        (
+            "[servers]\ncommand = \"x\"\ncount = 17",
+            "x.toml:10: servers: count = 17: allowed are whole numbers from 1 to 16",
+        ),
     ] {
         let found = with_group(lines).map(|_| ()).unwrap_err();
         assert!(found.starts_with(error), "{found}");
