@@ -46,8 +46,15 @@ impl<'t> Fields<'t> {
 
     /// Returns the value of a key, which the table may have from then on.
     pub(super) fn value(&self, key: &'static str) -> Option<&'t Found<'t>> {
-        self.known.borrow_mut().push(key);
+        self.know(key);
         self.table.get(key)
+    }
+
+    fn know(&self, key: &'static str) {
+        let mut known = self.known.borrow_mut();
+        if !known.contains(&key) {
+            known.push(key);
+        }
     }
 
     /// Reads the value of a key, if the table has it and the value is valid.
@@ -68,7 +75,7 @@ impl<'t> Fields<'t> {
         read: impl FnOnce(&'t DeValue<'t>) -> Result<T, String>,
     ) -> Option<T> {
         if !self.table.contains_key(key) {
-            self.known.borrow_mut().push(key);
+            self.know(key);
             self.wrong.borrow_mut().push(key.to_owned());
             self.mistakes.add_lacking(self.at, self.named(&format!("`{key}` is missing; write {allowed}")));
             return None;

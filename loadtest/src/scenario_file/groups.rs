@@ -62,30 +62,18 @@ impl Described {
     pub(super) fn add_group(&mut self, fields: Fields<'_>) {
         let name = self.name(&fields, fields.required("name", "a name in quotes", fields::text));
         let count = fields.required("count", "the number of devices", whole(1..=MOST_DEVICES));
-        let tenant = tenant(&fields, &self.plan.tenants);
-        let transports = fields.read("transport", |value| one_or_more(value, &TRANSPORTS));
-        let transports = transports.unwrap_or_else(|| vec![Transport::JsonPoll]);
-        let listens = fields.read("listens", listens);
-        if listens.is_some() && transports.iter().all(|transport| *transport == Transport::Rest) {
-            fields.refuse("listens", "devices of transport rest receive nothing, so they have no `listens`");
-        }
-        let acknowledges = fields.read("acknowledges", yes_or_no).unwrap_or_default();
-        let takes = fields.read("takes", fields::time).unwrap_or_default();
-        let modes = modes(&fields);
-        if transports.contains(&Transport::CsvPoll) && modes != [(Mode::Persistent, 1)] {
-            fields.refuse("modes", "rows of CSV have no mode but PERSISTENT here");
-        }
-        let rates = ACTS.map(|(act, _)| fields.read(act, rate));
+        let (transports, listens) = channels(&fields);
         let group = Group {
             name,
-            tenant,
+            tenant: tenant(&fields, &self.plan.tenants),
             count: count.unwrap_or(1) as u32,
+            modes: modes(&fields, &transports),
             transports,
-            listens: listens.unwrap_or(Listens::Operations),
-            acknowledges,
-            takes,
-            modes,
+            listens,
+            acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
+            takes: fields.read("takes", fields::time).unwrap_or_default(),
         };
+        let rates = ACTS.map(|(act, _)| fields.read(act, rate));
         if !fields.has_doubts(&ROUTING)
             && let Err((act, reason)) = check_acts(&group, &rates)
         {
@@ -179,8 +167,19 @@ fn listens(value: &DeValue<'_>) -> Result<Listens, String> {
     objects.map(Listens::Objects).map_err(|reason| format!("{reason}, or \"operations\" alone"))
 }
 
+/// Reads the transports of a group, and what its devices receive.
+fn channels(fields: &Fields<'_>) -> (Vec<Transport>, Listens) {
+    let transports = fields.read("transport", |value| one_or_more(value, &TRANSPORTS));
+    let transports = transports.unwrap_or_else(|| vec![Transport::JsonPoll]);
+    let listens = fields.read("listens", listens);
+    if listens.is_some() && transports.iter().all(|transport| *transport == Transport::Rest) {
+        fields.refuse("listens", "devices of transport rest receive nothing, so they have no `listens`");
+    }
+    (transports, listens.unwrap_or(Listens::Operations))
+}
+
 /// Reads `mode`, or `modes` with the weight of each.
-fn modes(fields: &Fields<'_>) -> Vec<(Mode, u32)> {
+fn modes(fields: &Fields<'_>, transports: &[Transport]) -> Vec<(Mode, u32)> {
     let mode = fields.read("mode", |value| meaning(value.as_str(), &MODES));
     let modes = fields.read("modes", |value| {
         let allowed = || "allowed are weights such as { PERSISTENT = 8, TRANSIENT = 2 }".to_owned();
@@ -197,7 +196,11 @@ fn modes(fields: &Fields<'_>) -> Vec<(Mode, u32)> {
     if fields.value("mode").is_some() && fields.value("modes").is_some() {
         fields.refuse("modes", "write either `mode` or `modes`");
     }
-    modes.unwrap_or_else(|| vec![(mode.unwrap_or_default(), 1)])
+    let modes = modes.unwrap_or_else(|| vec![(mode.unwrap_or_default(), 1)]);
+    if transports.contains(&Transport::CsvPoll) && modes != [(Mode::Persistent, 1)] {
+        fields.refuse("modes", "rows of CSV have no mode but PERSISTENT here");
+    }
+    modes
 }
 
 /// Checks that the devices of a group can do everything that they have a rate for.

@@ -3,10 +3,10 @@
 //! figures.
 //!
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`] and
-//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`] and [`figure`]
-//! (the verdict), [`check`] (the explanation of a file), [`run`] (the phases), [`sample`] (the measurements of each
-//! second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the result), [`compare`] (the
-//! comparison of two results).
+//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`figure`] and
+//! [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases), [`sample`] (the
+//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! result), [`compare`] (the comparison of two results).
 
 mod chart;
 mod check;
@@ -31,6 +31,7 @@ mod scenario_file_tests;
 mod setting;
 mod stall;
 mod threshold;
+mod words;
 
 use std::fs;
 use std::path::Path;
@@ -41,12 +42,12 @@ use toml::de::{DeTable, DeValue};
 pub(crate) use self::check::explanation;
 pub(crate) use self::compare::compare;
 use self::fields::{Fields, Found, meaning, whole, yes_or_no};
-pub(crate) use self::figure::explain;
 use self::groups::Described;
 use self::load::Load;
 use self::mistakes::Mistakes;
 pub(crate) use self::run::run;
 use self::threshold::Threshold;
+pub(crate) use self::words::explain;
 use crate::cli::Common;
 use crate::error::Error;
 use crate::population::plan::{Falsification, Plan};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
-use super::fields::{self, Fields, meaning, number, rate};
-use super::groups::{Described, check_acts};
+use super::fields::{self, Fields, meaning, number};
+use super::groups::{Described, Rates, check_acts};
 use super::mistakes::Mistakes;
 use crate::population::plan::{ACTS, Clients, FAULTS, Fault, FaultKind, PhasePlan, Stream};
 
@@ -30,42 +30,17 @@ pub(super) fn phase(
     let before = mistakes.count();
     if let Some((_, table)) = fields.table("rates") {
         for (name, of_group) in table {
-            let groups = &described.plan.groups;
-            let Some(group) = groups.iter().position(|group| group.name == *name.get_ref()) else {
-                if !described.has_unknown_names {
-                    let there = groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
-                    let reason =
-                        format!("rates of {:?}: there is no such group; there are {there}", name.get_ref());
-                    mistakes.add(name.span().start, reason);
-                }
-                continue;
-            };
-            let Some(table) = of_group.get_ref().as_table() else {
-                mistakes.add(
-                    name.span().start,
-                    format!("rates of {:?}: write [phase.rates.{0}]", name.get_ref()),
-                );
-                continue;
-            };
-            let at = name.span().start;
-            of_phase(
-                Fields::new(&format!("rates of {:?}", name.get_ref()), at, table, mistakes),
-                |rates_of| {
-                    for (rate, of_phase) in rates[group].iter_mut().zip(rates_of) {
-                        *rate = of_phase.or(*rate);
-                    }
-                    if described.has_doubts { Ok(()) } else { check_acts(&groups[group], &rates[group]) }
-                },
-            );
+            let name = (name.span().start, name.get_ref().as_ref());
+            of_phase(described, name, of_group.get_ref().as_table(), mistakes, &mut rates);
         }
     }
     let has_unknown_acts = mistakes.count() > before;
     let before = mistakes.count();
-    let names = described.names();
-    let faults = fields.tables("fault", "[[phase.fault]]").into_iter().filter_map(|(at, table)| {
-        let around = Around { described, names: &names, lasts };
-        fault(Fields::new("", at, table, mistakes), &around, table)
-    });
+    let around = Around { described, names: &described.names(), lasts };
+    let faults = fields.tables("fault", "[[phase.fault]]");
+    let faults = faults
+        .into_iter()
+        .filter_map(|(at, table)| fault(Fields::new("", at, table, mistakes), &around, table));
     let faults = faults.collect();
     let streams = rates.iter().enumerate().flat_map(|(group, curves)| {
         let of_group = ACTS.iter().zip(curves);
@@ -80,11 +55,31 @@ pub(super) fn phase(
 
 /// Reads the rates of a group in a phase, and checks them together with those of all phases.
 fn of_phase(
-    fields: Fields<'_>,
-    check: impl FnOnce(super::groups::Rates) -> Result<(), (&'static str, String)>,
+    described: &Described,
+    (at, name): (usize, &str),
+    table: Option<&DeTable<'_>>,
+    mistakes: &Mistakes<'_>,
+    rates: &mut [Rates],
 ) {
-    let rates = ACTS.map(|(act, _)| fields.read(act, rate));
-    if let Err((act, reason)) = check(rates) {
+    let groups = &described.plan.groups;
+    let Some(group) = groups.iter().position(|group| group.name == name) else {
+        if !described.has_unknown_names {
+            let there = groups.iter().map(|group| group.name.as_str()).collect::<Vec<_>>().join(", ");
+            mistakes.add(at, format!("rates of {name:?}: there is no such group; there are {there}"));
+        }
+        return;
+    };
+    let Some(table) = table else {
+        mistakes.add(at, format!("rates of {name:?}: write [phase.rates.{name}]"));
+        return;
+    };
+    let fields = Fields::new(&format!("rates of {name:?}"), at, table, mistakes);
+    for (rate, (act, _)) in rates[group].iter_mut().zip(ACTS) {
+        *rate = fields.read(act, fields::rate).or(*rate);
+    }
+    if !described.has_doubts
+        && let Err((act, reason)) = check_acts(&groups[group], &rates[group])
+    {
         fields.refuse(act, &reason);
     }
     fields.end();
@@ -105,34 +100,38 @@ fn fault(fields: Fields<'_>, around: &Around<'_>, table: &DeTable<'_>) -> Option
     let what = fields.required("what", &format!("one of {allowed}"), |value| meaning(value.as_str(), &words));
     let (at, every) = (fields.read("at", fields::time), fields.read("every", fields::time));
     let duration = fields.read("lasts", fields::time);
-    let has = |key| table.contains_key(key);
     let of = fields.read("of", fields::text);
     let share = fields.read("share", |value| {
         let share = number(value).filter(|share| *share > 0.0 && *share <= 1.0);
         share.ok_or_else(|| "allowed is a part above 0 and at most 1".to_owned())
     });
     let fault = what.and_then(|what: FaultKind| {
-        let name = what.words().0;
         let of = clients(&fields, what, of, share.unwrap_or(1.0), around);
-        if !has("at") && !has("every") {
-            fields.refuse_lacking(&format!("{name} needs `at` or `every`, such as \"10s\""));
-        }
-        match (what.lasts(), has("lasts")) {
-            (true, false) => fields.refuse_lacking(&format!("{name} needs `lasts`, such as \"4s\"")),
-            (false, true) => fields.refuse("lasts", &format!("{name} has no duration")),
-            _ => {}
-        }
+        check_times(&fields, what, table);
         let (first, takes) = (at.or(every)?, duration.unwrap_or_default());
         let is_never = around.lasts.is_some_and(|lasts| first + takes > lasts);
         if every == Some(Duration::ZERO) || is_never {
             let seconds = around.lasts.unwrap_or_default().as_secs_f64();
-            let key = if has("at") { "at" } else { "every" };
+            let (name, key) = (what.words().0, if at.is_some() { "at" } else { "every" });
             fields.refuse(key, &format!("{name}: it would never be done in a phase of {seconds} s"));
         }
         Some(Fault { what, at: first, every, lasts: takes, of })
     });
     fields.end();
     fault
+}
+
+/// Checks that a fault has the times that its kind needs.
+fn check_times(fields: &Fields<'_>, what: FaultKind, table: &DeTable<'_>) {
+    let (name, has) = (what.words().0, |key| table.contains_key(key));
+    if !has("at") && !has("every") {
+        fields.refuse_lacking(&format!("{name} needs `at` or `every`, such as \"10s\""));
+    }
+    match (what.lasts(), has("lasts")) {
+        (true, false) => fields.refuse_lacking(&format!("{name} needs `lasts`, such as \"4s\"")),
+        (false, true) => fields.refuse("lasts", &format!("{name} has no duration")),
+        _ => {}
+    }
 }
 
 /// Returns the clients that a fault affects, if it is one of clients.
