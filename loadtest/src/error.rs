@@ -76,14 +76,6 @@ impl Error {
         Self::During { step, cause: Box::new(self) }
     }
 
-    /// Returns the line of a scenario file that has the mistake.
-    pub(crate) fn line(&self) -> Option<usize> {
-        match self {
-            Self::Mistake { line, .. } => Some(*line),
-            _ => None,
-        }
-    }
-
     /// Returns the error for a response with an unexpected status; keeps the start of the body.
     pub(crate) fn status(step: &'static str, status: u16, body: &[u8]) -> Self {
         let body = String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned();

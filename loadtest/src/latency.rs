@@ -15,6 +15,8 @@ pub(crate) struct Latency {
     pub(crate) max_ms: f64,
     /// The values at [`CURVE`], for charts.
     curve_ms: Vec<f64>,
+    /// All values in microseconds with their counts, in ascending order: `1200:5 1350:2`. The values have three digits.
+    histogram_us: String,
 }
 
 /// The quantiles of a percentile curve.
@@ -34,8 +36,32 @@ impl Latency {
             p999_ms: at(0.999),
             max_ms: histogram.max() as f64 / 1000.0,
             curve_ms: CURVE.map(at).into(),
+            histogram_us: text_of(histogram),
         }
     }
+}
+
+fn text_of(histogram: &Histogram<u64>) -> String {
+    let recorded = histogram.iter_recorded();
+    let counts = recorded.map(|value| format!("{}:{}", value.value_iterated_to(), value.count_at_value()));
+    counts.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a quantile in milliseconds of a histogram that was written as a text; `None` if it has no values.
+pub(crate) fn quantile_of(text: &str, quantile: f64) -> Option<f64> {
+    let counts = text.split(' ').map(|one| {
+        let (micros, count) = one.split_once(':')?;
+        Some((micros.parse::<u64>().ok()?, count.parse::<u64>().ok()?))
+    });
+    let counts: Vec<(u64, u64)> = counts.collect::<Option<_>>()?;
+    let samples: u64 = counts.iter().map(|(_, count)| count).sum();
+    let rank = ((samples as f64 * quantile).ceil() as u64).max(1);
+    let mut below = 0;
+    let reached = counts.iter().find(|(_, count)| {
+        below += count;
+        below >= rank
+    });
+    reached.map(|(micros, _)| *micros as f64 / 1000.0)
 }
 
 impl Latency {
@@ -65,4 +91,21 @@ pub(crate) struct Delay {
     /// The start and the end of the duration, in words.
     pub(crate) kind: &'static str,
     pub(crate) latency: Latency,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::histogram;
+
+    #[test]
+    fn every_quantile_is_that_of_the_histogram() {
+        let times = histogram((1..=2000).map(|number| number * number));
+        let latency = Latency::of(&times);
+        for quantile in [0.001, 0.5, 0.75, 0.975, 0.999, 0.9999, 1.0] {
+            let expected = times.value_at_quantile(quantile) as f64 / 1000.0;
+            assert_eq!(quantile_of(&latency.histogram_us, quantile), Some(expected), "{quantile}");
+        }
+        assert_eq!(quantile_of(&Latency::of(&histogram([].into_iter())).histogram_us, 0.5), None);
+    }
 }

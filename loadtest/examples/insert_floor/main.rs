@@ -2,7 +2,7 @@
 //!
 //! The tables have the columns and the indexes one would give them, the pool is deadpool-postgres and the statements
 //! are prepared once per connection: what a straightforward actix-web program would do. No authentication, no
-//! de-duplication, no notifications. The same `loadtest alarms` and `loadtest measurements` run against it as against
+//! de-duplication, no notifications. The same `loadtest measurements --kind alarm` and `loadtest measurements` run against it as against
 //! the server.
 //!
 //! With `--bare` a measurement is parsed and nothing else: the floor for TRANSIENT. With `--unnest` nothing is served:

@@ -30,7 +30,7 @@ pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
 pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, RunFile, Worker};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
-pub(crate) use self::writes::{Alarms, Measurements, Ramp};
+pub(crate) use self::writes::{Measurements, Ramp};
 use crate::error::Error;
 use crate::server_process::Process;
 use crate::target::{CA_FILE, Floor, Reach, Target};
@@ -168,8 +168,6 @@ pub(crate) enum Scenario {
     Fleet(Fleet),
     /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it
     Fanout(Fanout),
-    /// Alarms as fast as the server accepts them, without subscribers
-    Alarms(Alarms),
     /// Measurements, one or many per post, as fast as the server accepts them or on a fixed schedule
     Measurements(Measurements),
     /// Measurements as rows of the compact CSV protocol, one or many per request, compared with the same as

@@ -3,22 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-/// Settings of `alarms`.
-#[derive(Debug, Clone, Args, Serialize)]
-pub(crate) struct Alarms {
-    /// Connections; each posts its next alarm when it has the response to the one before
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) connections: u32,
-    /// Devices the alarms are spread over
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) devices: u32,
-    /// Measured seconds
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) seconds: u64,
-    /// Unmeasured seconds before, for warm-up
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
-    pub(crate) warmup: u64,
-}
+use crate::object_kind::ObjectKind;
 
 /// Settings of `measurements`.
 #[derive(Debug, Clone, Args, Serialize)]
@@ -35,6 +20,9 @@ pub(crate) struct Measurements {
     /// Unmeasured seconds before, for warm-up
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(..=86_400))]
     pub(crate) warmup: u64,
+    /// Objects that are posted
+    #[arg(long, value_enum, default_value_t = ObjectKind::Measurement)]
+    pub(crate) kind: ObjectKind,
     /// Measurements in each post; more than one make a measurementCollection
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) per_post: u32,

@@ -61,21 +61,23 @@ pub(crate) enum Transport {
     Rest,
 }
 
+/// All transports, with their words in a file.
+pub(crate) const TRANSPORTS: [(&str, Transport); 4] = [
+    ("json-poll", Transport::JsonPoll),
+    ("csv-poll", Transport::CsvPoll),
+    ("web-socket", Transport::WebSocket),
+    ("rest", Transport::Rest),
+];
+
 impl Transport {
     /// Returns the name of the transport in a file.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::JsonPoll => "json-poll",
-            Self::CsvPoll => "csv-poll",
-            Self::WebSocket => "web-socket",
-            Self::Rest => "rest",
-        }
+        TRANSPORTS.iter().find(|(_, of)| *of == self).map_or("", |(name, _)| *name)
     }
 }
 
 /// The processing mode of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
 pub(crate) enum Mode {
     /// The write is stored and notified.
     #[default]
@@ -211,8 +213,7 @@ pub(crate) struct Clients {
 }
 
 /// The catalogue of faults.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// A server is killed with SIGKILL and started again.
     Kill,
@@ -316,8 +317,7 @@ impl FaultKind {
 }
 
 /// A falsification of received notifications before they are recorded, as a control: such a run must not be clean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Falsification {
     /// A notification is not recorded.
     Drop,

@@ -1,5 +1,5 @@
-//! `measurements`: how many measurements the server commits per second, one or many per post; in a closed
-//! loop, at a fixed rate, or at rising rates until it breaks.
+//! `measurements`: how many measurements, alarms or events the server commits per second, one or many per post; in a
+//! closed loop, at a fixed rate, or at rising rates until it breaks.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::devices;
 use crate::error::Error;
 use crate::latency::Latency;
 use crate::ledger::{Audit, Watch};
+use crate::object_kind::ObjectKind;
 use crate::poster::Poster;
 use crate::read_back::{DEVICES, read_back};
 use crate::report::{Posts, Report, Step};
@@ -29,10 +30,10 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
     if settings.verify && !stores {
         return Err(Error::Refused("--verify: in this mode nothing is stored".to_owned()));
     }
+    let kind = kind(settings)?;
     let ids = Arc::new(devices::create(&bench.target, settings.devices as usize).await?);
     let run = Arc::new(Run::new(ids.len()));
     let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
-    let kind = kind(settings);
     let headers: Arc<str> = headers(bench, settings).into();
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from).with(kind, &headers);
     let mut report = match (settings.rate, settings.ramp) {
@@ -64,10 +65,17 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
     Ok(report)
 }
 
-fn kind(settings: &Measurements) -> Kind {
-    match settings.per_post {
-        1 => Kind::Measurement,
-        rows => Kind::Measurements(rows),
+/// Returns the kind of post.
+///
+/// # Errors
+/// Alarms or events are to be posted as collections, which only measurements have.
+fn kind(settings: &Measurements) -> Result<Kind, Error> {
+    match (settings.kind, settings.per_post) {
+        (kind, 1) => Ok(kind.kind()),
+        (ObjectKind::Measurement, rows) => Ok(Kind::Measurements(rows)),
+        (_, rows) => Err(Error::Refused(format!(
+            "--per-post {rows}: only measurements are posted as collections; allowed is 1 with this --kind"
+        ))),
     }
 }
 
@@ -119,7 +127,10 @@ fn step(rate: u32, seconds: u64, outcomes: &Outcomes) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
+    use crate::cli::{Arguments, Scenario};
     use crate::poster::Responses;
 
     fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
@@ -128,6 +139,22 @@ mod tests {
         responses.by_status.insert("201".to_owned(), 100);
         responses.by_status.insert("no response".to_owned(), failures);
         Outcomes { responses, late: 0, unsent }
+    }
+
+    #[test]
+    fn kind_of_post_follows_from_the_settings() {
+        let kind = |words: &str| {
+            let words = ["loadtest", "measurements"].into_iter().chain(words.split_whitespace());
+            let scenario = Arguments::parse_from(words).scenario;
+            let Scenario::Measurements(settings) = scenario else { panic!("another scenario") };
+            super::kind(&settings).map_err(|error| error.to_string())
+        };
+        assert_eq!(kind(""), Ok(Kind::Measurement));
+        assert_eq!(kind("--per-post 5"), Ok(Kind::Measurements(5)));
+        assert_eq!(kind("--kind alarm"), Ok(Kind::Alarm));
+        assert_eq!(kind("--kind event"), Ok(Kind::Event));
+        let error = kind("--kind alarm --per-post 5").unwrap_err();
+        assert!(error.starts_with("--per-post 5: only measurements"), "{error}");
     }
 
     #[test]

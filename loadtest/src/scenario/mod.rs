@@ -1,6 +1,5 @@
 //! The scenarios, and their common frame: devices, memory readings, CPU readings, the report.
 
-mod alarms;
 mod availability;
 mod bulk;
 mod closed_loop;
@@ -60,7 +59,6 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
     match &arguments.scenario {
         cli::Scenario::Fleet(settings) => Box::pin(fleet::run(&bench, settings)).await,
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
-        cli::Scenario::Alarms(settings) => Box::pin(alarms::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
         cli::Scenario::Credentials(settings) => Box::pin(credentials::run(&bench, settings)).await,

@@ -3,9 +3,7 @@
 use serde_json::Value;
 
 use super::sample::{Sample, slope};
-use super::tables::fault_catalogue;
-use crate::curve;
-use crate::error::Error;
+use crate::latency::quantile_of;
 use crate::quantity::Unit;
 
 /// The place of a figure in the reports of the loads.
@@ -36,15 +34,14 @@ pub(super) struct Figure {
     place: Place,
 }
 
-/// The percentiles: their names in a threshold and in a report.
-const QUANTILES: [(&str, &str); 6] = [
-    ("p50", "p50_ms"),
-    ("p90", "p90_ms"),
-    ("p95", "p95_ms"),
-    ("p99", "p99_ms"),
-    ("p99.9", "p999_ms"),
-    ("max", "max_ms"),
-];
+/// A percentile of a latency.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Percentile {
+    /// A part of all values, above 0 and below 1, that do not exceed it.
+    Part(f64),
+    /// The largest value.
+    Largest,
+}
 
 /// All figures, in the order in which `explain` lists them.
 pub(super) const FIGURES: [Figure; 28] = [
@@ -243,99 +240,17 @@ pub(super) fn named(name: &str) -> Result<&'static Figure, String> {
     })
 }
 
-/// Returns the member of a report for a percentile such as `p99`.
-pub(super) fn quantile(name: &str) -> Option<&'static str> {
-    QUANTILES.iter().find(|(known, _)| *known == name).map(|(_, member)| *member)
-}
-
-/// Returns the names of all percentiles.
-pub(super) fn quantiles() -> String {
-    QUANTILES.map(|(name, _)| name).join(", ")
-}
-
-/// The terms of scenario files and reports other than figures.
-const WORDS: [(&str, &str); 15] = [
-    (
-        "expected",
-        "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is \
-         received, known to be missed (`told`), or lost silently.",
-    ),
-    (
-        "old",
-        "Notifications of posts whose response came before the session was requested. They do not count as faults.",
-    ),
-    (
-        "stored all the same",
-        "Posts without a response, because a server was killed or paused, that were found in the database \
-         afterwards. A session that existed all the time must have received them too.",
-    ),
-    ("ended without need", "Sessions that ended without a fault of a server that their client used."),
-    (
-        "phase",
-        "A part of a run with thresholds of its own. Devices and dashboards stay connected from one phase to the next.",
-    ),
-    (
-        "group",
-        "Devices of one kind. They are registered with users of their own before the first phase and removed after \
-         the last one.",
-    ),
-    ("dashboard", "A client that sees the alarms, events or measurements of all devices of its tenant."),
-    (
-        "mode",
-        "The processing mode of a write: PERSISTENT is stored and notified, TRANSIENT only notified, QUIESCENT only \
-         stored, CEP neither (modules see it).",
-    ),
-    (
-        "acknowledges",
-        "The session confirms each response with notifications, and the server repeats what was not confirmed. Then \
-         nothing is lost with a connection.",
-    ),
-    (
-        "due",
-        "The time at which a post should be sent by its schedule. Latencies count from it, so a server that stalls \
-         cannot hide the posts that had to wait.",
-    ),
-    (
-        "clean",
-        "All conditions held: nothing was lost, doubled, reordered or unexpected, every accepted write was stored, \
-         and no threshold was missed.",
-    ),
-    ("percentile", "p99 is the value that 99 of 100 measured values do not exceed; max is the largest one."),
-    (
-        "memory per held poll",
-        "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server \
-         had used more than five seconds of CPU before, because memory that it already had would be used again.",
-    ),
-    (
-        "seed",
-        "The number from which all random choices of a scenario file follow: devices, modes, clients that a fault \
-         hits. The same seed makes the same choices in the same order.",
-    ),
-    (
-        "verdict of a comparison",
-        "`better` or `worse`: the values of the two runs differ by more than chance explains (Mann-Whitney rank \
-         test, below 1 in 100) and by more than the tolerance. `noise`: they do not.",
-    ),
-];
-
-/// Explains a figure, a fault or another word, or all of them if no word is given.
+/// Reads a percentile such as `p99` or `p97.5`.
 ///
 /// # Errors
-/// An unknown word.
-pub(crate) fn explain(words: &[String]) -> Result<String, Error> {
-    let rate = format!("Events in each second of all devices of a group together: {}.", curve::FORMS);
-    let figures = FIGURES.iter().map(|figure| (figure.name, figure.meaning));
-    let mut all: Vec<(&str, &str)> = figures.chain(fault_catalogue()).chain(WORDS).collect();
-    all.push(("rate", &rate));
-    let in_words = |(name, meaning): &(&str, &str)| format!("{name}\n    {meaning}\n");
-    match words.join(" ").as_str() {
-        "" => Ok(all.iter().map(in_words).collect()),
-        asked => {
-            let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(asked));
-            found.map(in_words).ok_or_else(|| {
-                let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-                Error::Refused(format!("{asked:?} is not explained; there are {}", names.join(", ")))
-            })
+/// Another text; the error lists what is allowed.
+pub(super) fn percentile(name: &str) -> Result<Percentile, String> {
+    let percent = name.strip_prefix('p').and_then(|digits| digits.parse::<f64>().ok());
+    match percent.filter(|percent| *percent > 0.0 && *percent < 100.0) {
+        _ if name == "max" => Ok(Percentile::Largest),
+        Some(percent) => Ok(Percentile::Part(percent / 100.0)),
+        None => {
+            Err(format!("{name:?} is not a percentile; write p50, p97.5 or any other below p100, or max"))
         }
     }
 }
@@ -347,8 +262,13 @@ impl Figure {
     }
 
     /// Returns the value in a phase in the base unit (milliseconds, bytes, percent), or `None` if no load measured it.
-    /// `quantile` is the member of a report for figures with percentiles.
-    pub(super) fn value(&self, quantile: &str, reports: &[Value], samples: &[Sample]) -> Option<f64> {
+    /// Figures of latencies need a percentile.
+    pub(super) fn value(
+        &self,
+        asked: Option<Percentile>,
+        reports: &[Value],
+        samples: &[Sample],
+    ) -> Option<f64> {
         let all = |pointers: &[&str]| -> Vec<f64> {
             let of = |report| pointers.iter().filter_map(move |pointer| number(report, pointer));
             reports.iter().flat_map(of).collect()
@@ -356,7 +276,7 @@ impl Figure {
         match self.place {
             Place::Latency(places) => reports
                 .iter()
-                .flat_map(|report| places.iter().filter_map(move |place| percentile(report, place, quantile)))
+                .flat_map(|report| places.iter().filter_map(move |place| latency(report, place, asked?)))
                 .reduce(f64::max),
             Place::Sum(pointers) => all(pointers).into_iter().reduce(|sum, value| sum + value),
             Place::Responses(digit) => {
@@ -388,13 +308,18 @@ fn number(report: &Value, pointer: &str) -> Option<f64> {
     report.pointer(pointer)?.as_f64()
 }
 
-/// Returns a percentile of a latency, or `None` without samples; `/delays/…` selects one of the durations by its kind.
-fn percentile(report: &Value, place: &str, quantile: &str) -> Option<f64> {
+/// Returns a percentile of a latency, or `None` without samples; `/delays/…` selects a duration by its kind.
+fn latency(report: &Value, place: &str, asked: Percentile) -> Option<f64> {
     let latency = match place.strip_prefix("/delays/") {
         Some(kind) => {
             report.get("delays")?.as_array()?.iter().find(|delay| delay["kind"] == kind)?.get("latency")?
         }
         None => report.pointer(place)?,
     };
-    (latency["samples"].as_u64()? > 0).then(|| latency[quantile].as_f64()).flatten()
+    let has_samples = latency["samples"].as_u64()? > 0;
+    has_samples.then_some(())?;
+    match asked {
+        Percentile::Largest => latency["max_ms"].as_f64(),
+        Percentile::Part(part) => quantile_of(latency["histogram_us"].as_str()?, part),
+    }
 }

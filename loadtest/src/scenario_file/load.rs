@@ -1,17 +1,21 @@
 //! Parses a load. The table of a file becomes the command line of a scenario, so that both have the same settings,
 //! defaults and limits.
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
-use toml::{Spanned, Value};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
-use super::{LoadTable, Source};
+use super::fields::Found;
+use super::mistakes::Mistakes;
 use crate::cli::{Arguments, Common, Scenario};
-use crate::error::Error;
 
 /// The settings of all scenarios that a load may set; the others belong to the whole run.
 const COMMON_KEYS: [&str; 5] = ["connecting", "settle", "drain", "keep", "post-header"];
 const SCENARIO: &str = "scenario";
+
+/// A key with its position.
+type Key<'t> = Spanned<DeString<'t>>;
 
 /// A scenario with its settings.
 #[derive(Debug)]
@@ -32,51 +36,47 @@ pub(super) struct Setting {
     pub(super) key: String,
     pub(super) value: String,
     pub(super) meaning: String,
+    /// The argument of the command line; none for a flag that is false.
+    word: Option<String>,
     /// The position of the setting in the file.
     at: usize,
 }
 
 impl Load {
-    /// Reads a load.
-    ///
-    /// # Errors
-    /// An unknown scenario or key, or an invalid value.
+    /// Reads a load; nothing if it has a mistake: an unknown scenario or key, or an invalid value.
     pub(super) fn of(
-        source: &Source<'_>,
-        table: &Spanned<LoadTable>,
+        mistakes: &Mistakes<'_>,
+        at: usize,
+        table: &DeTable<'_>,
         common: &Common,
-    ) -> Result<Self, Error> {
-        let start = table.span().start;
+    ) -> Option<Self> {
+        let before = mistakes.count();
         let program = Arguments::command();
-        let command = scenario_of(source, table, &program)?;
-        let mut words = vec!["loadtest".to_owned(), command.get_name().to_owned()];
-        let mut settings = Vec::new();
-        for (key, value) in table.get_ref().iter().filter(|(key, _)| key.get_ref() != SCENARIO) {
-            let at = key.span().start;
-            let argument = argument_of(command, &program, key.get_ref())
-                .ok_or_else(|| source.error(at, &unknown_key(key.get_ref(), command)))?;
-            let text = text_of(value.get_ref()).ok_or_else(|| {
-                source.error(
-                    at,
-                    &format!("{} must be a text, a number, true or false, or a list of these", key.get_ref()),
-                )
-            })?;
-            words.extend(
-                word_of(argument, key.get_ref(), value.get_ref(), &text)
-                    .map_err(|reason| source.error(at, &reason))?,
-            );
-            let meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
-            settings.push(Setting { key: key.get_ref().clone(), value: text, meaning, at });
-        }
-        let refused = |error: clap::Error| {
-            let key = key_of(&error);
-            let at = settings.iter().find(|setting| Some(setting.key.as_str()) == key.as_deref());
-            source.error(at.map_or(start, |setting| setting.at), &reason_of(&error))
+        let command = scenario_of(mistakes, at, table, &program)?;
+        let start = ["loadtest".to_owned(), command.get_name().to_owned()];
+        let settings = settings(mistakes, table, command, &program);
+        let refuse = |error: &clap::Error| {
+            let key = key_of(error);
+            let of = settings.iter().find(|setting| Some(setting.key.as_str()) == key.as_deref());
+            mistakes.add(of.map_or(at, |setting| setting.at), reason_of(error));
         };
-        let matches = program.clone().try_get_matches_from(words).map_err(refused)?;
-        let mut arguments = Arguments::from_arg_matches(&matches).map_err(refused)?;
+        // Each value is parsed alone first, because the command line reports only one mistake.
+        for setting in &settings {
+            let words = start.iter().chain(&setting.word);
+            if let Err(error) = program.clone().try_get_matches_from(words)
+                && matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+            {
+                refuse(&error);
+            }
+        }
+        if mistakes.count() > before {
+            return None;
+        }
+        let words = start.iter().chain(settings.iter().flat_map(|setting| &setting.word));
+        let matches = program.clone().try_get_matches_from(words).map_err(|error| refuse(&error)).ok()?;
+        let mut arguments = Arguments::from_arg_matches(&matches).map_err(|error| refuse(&error)).ok()?;
         arguments.common = merged(common, arguments.common, &settings);
-        Ok(Self {
+        Some(Self {
             arguments,
             scenario: command.get_name().to_owned(),
             about: command.get_about().map(ToString::to_string).unwrap_or_default(),
@@ -100,21 +100,48 @@ fn scheduled_seconds(matches: &ArgMatches) -> Option<u64> {
     Some(seconds("seconds")? + seconds("warmup").unwrap_or_default())
 }
 
+/// Reads the settings of a load.
+fn settings(
+    mistakes: &Mistakes<'_>,
+    table: &DeTable<'_>,
+    command: &Command,
+    program: &Command,
+) -> Vec<Setting> {
+    let setting = |(key, value): (&Key<'_>, &Found<'_>)| {
+        let at = key.span().start;
+        let key = key.get_ref().as_ref();
+        let read = || {
+            let argument = argument_of(command, program, key).ok_or_else(|| unknown_key(key, command))?;
+            let text = text_of(value.get_ref()).ok_or_else(|| {
+                format!("{key} must be a text, a number, true or false, or a list of these")
+            })?;
+            let word = word_of(argument, key, value.get_ref(), &text)?;
+            let meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            Ok::<_, String>(Setting { key: key.to_owned(), value: text, meaning, word, at })
+        };
+        read().map_err(|reason| mistakes.add(at, reason)).ok()
+    };
+    table.iter().filter(|(key, _)| key.get_ref() != SCENARIO).filter_map(setting).collect()
+}
+
 fn scenario_of<'a>(
-    source: &Source<'_>,
-    table: &Spanned<LoadTable>,
+    mistakes: &Mistakes<'_>,
+    at: usize,
+    table: &DeTable<'_>,
     program: &'a Command,
-) -> Result<&'a Command, Error> {
+) -> Option<&'a Command> {
     let names = || program.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
-    let Some((key, value)) = table.get_ref().iter().find(|(key, _)| key.get_ref() == SCENARIO) else {
-        return Err(source.error(table.span().start, &format!("a load needs a scenario: one of {}", names())));
+    let Some(value) = table.get(SCENARIO) else {
+        mistakes.add_lacking(at, format!("a load needs a scenario: one of {}", names()));
+        return None;
     };
     let found = value.get_ref().as_str().and_then(|name| program.find_subcommand(name));
-    found.ok_or_else(|| {
+    if found.is_none() {
         let found = text_of(value.get_ref()).unwrap_or_default();
         let message = format!("scenario = {found:?} is not a scenario; it is one of {}", names());
-        source.error(key.span().start, &message)
-    })
+        mistakes.add(value.span().start, message);
+    }
+    found
 }
 
 fn argument_of<'a>(command: &'a Command, program: &'a Command, key: &str) -> Option<&'a Arg> {
@@ -135,21 +162,24 @@ fn unknown_key(key: &str, command: &Command) -> String {
 }
 
 /// Returns a value as a text of the command line.
-pub(super) fn text_of(value: &Value) -> Option<String> {
+fn text_of(value: &DeValue<'_>) -> Option<String> {
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Integer(number) => Some(number.to_string()),
-        Value::Float(number) => Some(number.to_string()),
-        Value::Boolean(is_set) => Some(is_set.to_string()),
-        Value::Array(values) => Some(values.iter().map(text_of).collect::<Option<Vec<_>>>()?.join(",")),
-        Value::Datetime(_) | Value::Table(_) => None,
+        DeValue::String(text) => Some(text.clone().into_owned()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Boolean(is_set) => Some(is_set.to_string()),
+        DeValue::Array(all) => {
+            let all: Option<Vec<_>> = all.iter().map(|one| text_of(one.get_ref())).collect();
+            Some(all?.join(","))
+        }
+        DeValue::Datetime(_) | DeValue::Table(_) => None,
     }
 }
 
 /// Returns the argument of the command line for a setting, or `None` for a flag that is false.
-fn word_of(argument: &Arg, key: &str, value: &Value, text: &str) -> Result<Option<String>, String> {
+fn word_of(argument: &Arg, key: &str, value: &DeValue<'_>, text: &str) -> Result<Option<String>, String> {
     match (argument.get_action().takes_values(), value) {
-        (false, Value::Boolean(is_set)) => Ok(is_set.then(|| format!("--{key}"))),
+        (false, DeValue::Boolean(is_set)) => Ok(is_set.then(|| format!("--{key}"))),
         (false, _) => Err(format!("{key} = {text}: allowed are true and false")),
         (true, _) => Ok(Some(format!("--{key}={text}"))),
     }

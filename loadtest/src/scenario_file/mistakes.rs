@@ -1,73 +1,85 @@
-//! Finds several mistakes of a file at once. The parser ends at the first one, so the line of each mistake gets a value
-//! that is valid, and the file is parsed again. The search ends at a line for which no such value is found.
+//! Collects the mistakes of a scenario file, so that one reading of the file lists all of them.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
-use toml::de::DeTable;
-
-use super::setting::ADDED;
-use super::{CAN_NEVER_HOLD, ScenarioFile};
-use crate::cli::Common;
+use super::Source;
 use crate::error::Error;
 
 /// The most mistakes that one error lists.
-const MOST: usize = 50;
-/// The values that are tried in place of a wrong one, if the key cannot be left out.
-const VALUES: [&str; 3] = ["1", "\"1d\"", "\"rest\""];
+const MOST: usize = 100;
 
-/// Returns the first mistake of a file together with those after it that are found.
-pub(super) fn with_further_ones(first: Error, file: &Path, text: &str, common: &Common) -> Error {
-    let mut found: Vec<Error> = Vec::new();
-    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    // Lines that settings have added have no number.
-    let added = lines.iter().filter(|line| line.trim_end().ends_with(ADDED)).count();
-    let mut next = Some(first);
-    while let Some(error) = next.take() {
-        let index = error.line().map(|line| line - 1 + added);
-        // A threshold may be wrong only because something else is.
-        if found.is_empty() || !error.to_string().contains(CAN_NEVER_HOLD) {
-            found.push(error);
-        }
-        if let Some(index) = index.filter(|index| *index < lines.len() && found.len() < MOST) {
-            next =
-                without(&mut lines, index, added, |text| ScenarioFile::parse_once(file, text, common).err());
-        }
-    }
-    if found.len() == 1 {
-        return found.remove(0);
-    }
-    let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
-    Error::Refused(format!("{} mistakes\n{}", found.len(), listed.join("\n")))
+/// The mistakes of a file that were found so far.
+#[derive(Debug)]
+pub(super) struct Mistakes<'a> {
+    source: &'a Source<'a>,
+    /// The positions in the text and the reasons.
+    found: RefCell<Vec<(usize, String)>>,
+    /// The places where the file is no valid TOML, so that parts of it are unknown.
+    syntax: RefCell<Vec<(usize, String)>>,
 }
 
-/// Changes a line so that it has no mistake, and returns the next mistake of the file. `None` if there is none, or
-/// if no change of the line leads to another one.
-fn without(
-    lines: &mut [String],
-    index: usize,
-    added: usize,
-    parse: impl Fn(&str) -> Option<Error>,
-) -> Option<Error> {
-    let header = lines[..index].iter().rposition(|line| line.trim_start().starts_with('['));
-    let original = lines[index].clone();
-    let end = &original[original.trim_end_matches('\n').len()..];
-    let key = original.split_once('=').map(|(key, _)| key.trim_end());
-    let changes = key.iter().flat_map(|key| VALUES.map(|value| format!("{key} = {value}{end}")));
-    if original.trim_start().starts_with('[') {
-        return None;
+impl<'a> Mistakes<'a> {
+    /// Creates an empty list for a file.
+    pub(super) fn new(source: &'a Source<'a>) -> Self {
+        Self { source, found: RefCell::default(), syntax: RefCell::default() }
     }
-    for change in std::iter::once(end.to_owned()).chain(changes) {
-        lines[index] = change;
-        let text = lines.concat();
-        if DeTable::parse(&text).is_err() {
-            continue;
-        }
-        let error = parse(&text)?;
-        let at = error.line().map(|line| line - 1 + added);
-        if at.is_some() && at != Some(index) && at != header {
-            return Some(error);
+
+    /// Adds a mistake at a position of the text.
+    pub(super) fn add(&self, at: usize, reason: impl Into<String>) {
+        self.found.borrow_mut().push((at, reason.into()));
+    }
+
+    /// Adds a place where the file is no valid TOML. Lacking keys are no mistakes from then on, because they may be
+    /// in the part that cannot be read.
+    pub(super) fn add_syntax(&self, error: &toml::de::Error) {
+        let at = error.span().map_or(0, |span| span.start);
+        self.syntax.borrow_mut().push((at, error.message().to_owned()));
+    }
+
+    /// Adds that a table lacks something.
+    pub(super) fn add_lacking(&self, at: usize, reason: impl Into<String>) {
+        if self.syntax.borrow().is_empty() {
+            self.add(at, reason);
         }
     }
-    lines[index] = original;
-    None
+
+    /// Returns the number of mistakes so far.
+    pub(super) fn count(&self) -> usize {
+        self.found.borrow().len() + self.syntax.borrow().len()
+    }
+
+    /// Returns the text of a value as it is in the file.
+    pub(super) fn text(&self, of: std::ops::Range<usize>) -> &'a str {
+        self.source.text.get(of).unwrap_or_default()
+    }
+
+    /// Returns an error that lists all mistakes in the order of their lines, or nothing if there are none. Of a line
+    /// that is no valid TOML only the first mistake is listed, because the others follow from it.
+    ///
+    /// # Errors
+    /// There is a mistake.
+    pub(super) fn refuse(self) -> Result<(), Error> {
+        let line = |at: usize| self.source.text[..at.min(self.source.text.len())].matches('\n').count();
+        let mut broken: BTreeMap<usize, (usize, String)> = BTreeMap::new();
+        for (at, reason) in self.syntax.into_inner() {
+            broken.entry(line(at)).or_insert((at, reason));
+        }
+        let mut found = self.found.into_inner();
+        found.retain(|(at, _)| !broken.contains_key(&line(*at)));
+        found.extend(broken.into_values());
+        found.sort();
+        found.dedup();
+        let count = found.len();
+        let listed = found.into_iter().take(MOST);
+        let mut errors: Vec<Error> = listed.map(|(at, reason)| self.source.error(at, &reason)).collect();
+        match count {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => {
+                let listed: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                Err(Error::Refused(format!("{count} mistakes\n{}", listed.join("\n"))))
+            }
+        }
+    }
 }

@@ -2,15 +2,18 @@
 //! with rates and faults; or it runs scenarios of the command line at the same time. Each phase has thresholds for its
 //! figures.
 //!
-//! Reading order: this file (the parts of a file), [`tables`] (devices and their rates), [`load`] (scenarios of the
-//! command line), [`threshold`] and [`figure`] (the verdict), [`check`] (the explanation of a file), [`run`] (the
-//! phases), [`sample`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`]
-//! (other forms of the result), [`compare`] (the comparison of two results).
+//! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`] and
+//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`figure`] and
+//! [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases), [`sample`] (the
+//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! result), [`compare`] (the comparison of two results).
 
 mod chart;
 mod check;
 mod compare;
+mod fields;
 mod figure;
+mod groups;
 mod html;
 mod junit;
 mod load;
@@ -19,6 +22,7 @@ mod mistakes;
 #[cfg(test)]
 mod mistakes_tests;
 mod outcome;
+mod phases;
 mod pulse;
 mod run;
 mod sample;
@@ -26,34 +30,30 @@ mod sample;
 mod scenario_file_tests;
 mod setting;
 mod stall;
-mod tables;
 mod threshold;
+mod words;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Deserialize;
-use toml::{Spanned, Value};
+use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::check::explanation;
 pub(crate) use self::compare::compare;
-pub(crate) use self::figure::explain;
+use self::fields::{Fields, Found, meaning, whole, yes_or_no};
+use self::groups::Described;
 use self::load::Load;
+use self::mistakes::Mistakes;
 pub(crate) use self::run::run;
-use self::tables::{
-    DashboardTable, FaultTable, GroupTable, Rates, RatesTable, ServersTable, TenantTable, duration,
-};
 use self::threshold::Threshold;
+pub(crate) use self::words::explain;
 use crate::cli::Common;
 use crate::error::Error;
 use crate::population::plan::{Falsification, Plan};
 
 /// The longest phase.
 const LONGEST: Duration = Duration::from_secs(31 * 86_400);
-/// The words of an error about a figure that a phase cannot measure.
-const CAN_NEVER_HOLD: &str = "can never hold";
 
 /// A scenario file.
 #[derive(Debug)]
@@ -76,57 +76,6 @@ struct Phase {
     loads: Vec<Load>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct FileTable {
-    name: String,
-    #[serde(default = "first_seed")]
-    seed: u64,
-    #[serde(default = "connections")]
-    connections: u32,
-    #[serde(default = "yes")]
-    verify: bool,
-    falsify: Option<Falsification>,
-    servers: Option<Spanned<ServersTable>>,
-    #[serde(default)]
-    tenant: Vec<TenantTable>,
-    #[serde(default)]
-    group: Vec<Spanned<GroupTable>>,
-    #[serde(default)]
-    dashboard: Vec<Spanned<DashboardTable>>,
-    #[serde(default)]
-    phase: Vec<Spanned<PhaseTable>>,
-}
-
-fn first_seed() -> u64 {
-    1
-}
-
-fn connections() -> u32 {
-    64
-}
-
-fn yes() -> bool {
-    true
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PhaseTable {
-    name: String,
-    lasts: Option<Spanned<String>>,
-    #[serde(default)]
-    thresholds: Vec<Spanned<String>>,
-    #[serde(default)]
-    rates: RatesTable,
-    #[serde(default)]
-    fault: Vec<Spanned<FaultTable>>,
-    #[serde(default)]
-    load: Vec<Spanned<LoadTable>>,
-}
-
-type LoadTable = BTreeMap<Spanned<String>, Spanned<Value>>;
-
 /// The text of a file, for errors with line numbers.
 #[derive(Debug)]
 struct Source<'a> {
@@ -143,29 +92,8 @@ impl Source<'_> {
         Error::Mistake { file: self.file.display().to_string(), line, reason: message.to_owned() }
     }
 
-    /// Returns an error at a key of the table that begins at a position, or at the table if it lacks the key.
-    fn error_at(&self, table: usize, key: &str, message: &str) -> Error {
-        let (mut at, mut found) = (table, table);
-        for (number, line) in self.text[table..].split_inclusive('\n').enumerate() {
-            if number > 0 && line.trim_start().starts_with('[') {
-                break;
-            }
-            let rest = line.trim_start().strip_prefix(key).map(str::trim_start);
-            if rest.is_some_and(|rest| rest.starts_with('=')) {
-                found = at;
-                break;
-            }
-            at += line.len();
-        }
-        self.error(found, message)
-    }
-
     fn of_toml(&self, error: &toml::de::Error) -> Error {
-        let mut message = error.message().to_owned();
-        for (kind, allowed) in [("expected u16", "0 to 65535"), ("expected u32", "0 to 4294967295")] {
-            message = message.replace(kind, &format!("expected a whole number from {allowed}"));
-        }
-        self.error(error.span().map_or(0, |span| span.start), &message)
+        self.error(error.span().map_or(0, |span| span.start), error.message())
     }
 }
 
@@ -199,118 +127,118 @@ impl ScenarioFile {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// Fails like [`Self::read`], and lists the mistakes that can be found at once.
+    /// Fails like [`Self::read`], and lists all mistakes.
     pub(crate) fn parse(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
-        Self::parse_once(file, text, common)
-            .map_err(|first| mistakes::with_further_ones(first, file, text, common))
-    }
-
-    /// Reads the text of a file up to the first mistake.
-    fn parse_once(file: &Path, text: &str, common: &Common) -> Result<Self, Error> {
         let source = Source { file, text };
-        let mut table: FileTable = toml::from_str(text).map_err(|error| source.of_toml(&error))?;
-        let phases = std::mem::take(&mut table.phase);
-        if phases.is_empty() {
-            return Err(
-                source.error(0, "there is no phase; write [[phase]] with a name and what happens in it")
-            );
+        let mistakes = Mistakes::new(&source);
+        let (table, errors) = DeTable::parse_recoverable(text);
+        errors.iter().for_each(|error| mistakes.add_syntax(error));
+        let fields = Fields::new("", 0, table.get_ref(), &mistakes);
+        let name = fields.required("name", "`name = \"…\"` in the first line", fields::text);
+        let mut described = population(&fields, &mistakes);
+        let read = Reading { mistakes: &mistakes, common };
+        let tables = fields.tables("phase", "[[phase]]");
+        if tables.is_empty() && fields.value("phase").is_none() {
+            fields.refuse_lacking("there is no phase; write [[phase]] with a name and what happens in it");
         }
-        let name = table.name.clone();
-        let (mut plan, rates) = population(&source, table)?;
-        let phases = phases.into_iter().map(|phase| Phase::of(&source, phase, plan.as_mut(), &rates, common));
+        let mut phases = Vec::new();
+        for (at, table) in tables {
+            phases.push(Phase::of(Fields::new("phase", at, table, &mistakes), &mut described, &read));
+        }
+        fields.end();
+        mistakes.refuse()?;
         let source = (file.display().to_string(), text.to_owned());
-        Ok(Self { name, source, phases: phases.collect::<Result<_, _>>()?, plan })
+        let plan = Some(described.plan).filter(|plan| !plan.groups.is_empty());
+        Ok(Self { name: name.unwrap_or_default(), source, phases, plan })
     }
 }
 
-/// Returns the devices, dashboards and servers of a file with their rates, if it describes any.
-fn population(source: &Source<'_>, table: FileTable) -> Result<(Option<Plan>, Rates), Error> {
-    let mut plan = Plan {
-        seed: table.seed,
-        posters: table.connections.clamp(1, 10_000),
-        reads_back: table.verify,
-        falsification: table.falsify,
-        tenants: table.tenant.into_iter().map(|tenant| tenant.name).collect(),
-        ..Plan::default()
-    };
-    if let Some(servers) = table.servers {
-        let at = servers.span().start;
-        let servers = servers.into_inner().plan();
-        let servers = servers.map_err(|(key, reason)| source.error_at(at, key, &reason))?;
-        plan.servers = Some(servers);
+/// Reads the devices, dashboards and servers of a file with their rates.
+fn population<'t>(fields: &Fields<'t>, mistakes: &'t Mistakes<'t>) -> Described {
+    let words =
+        [("drop", Falsification::Drop), ("double", Falsification::Double), ("swap", Falsification::Swap)];
+    let mut described = Described::default();
+    described.plan.seed = fields.read("seed", whole(0..=u64::MAX)).unwrap_or(1);
+    described.plan.posters = fields.read("connections", whole(1..=10_000)).unwrap_or(64) as u32;
+    described.plan.reads_back = fields.read("verify", yes_or_no).unwrap_or(true);
+    described.plan.falsification = fields.read("falsify", |value| meaning(value.as_str(), &words));
+    let below = |(at, table), what| Fields::new(what, at, table, mistakes);
+    described.plan.servers = fields.table("servers").map(|table| groups::servers(below(table, "servers")));
+    for table in fields.tables("tenant", "[[tenant]]") {
+        described.add_tenant(below(table, "tenant"));
     }
-    let mut rates = Rates::new();
-    for group in table.group {
-        let at = group.span().start;
-        let (group, of_group) = group.into_inner().plan(source, at, &plan.tenants)?;
-        if plan.groups.iter().any(|other| other.name == group.name) {
-            return Err(source.error(at, &format!("there are two groups {:?}", group.name)));
-        }
-        plan.groups.push(group);
-        rates.push(of_group);
+    for table in fields.tables("group", "[[group]]") {
+        described.add_group(below(table, "group"));
     }
-    for dashboard in table.dashboard {
-        let at = dashboard.span().start;
-        let dashboard = dashboard.into_inner().plan(&plan.tenants);
-        let dashboard = dashboard.map_err(|(key, reason)| source.error_at(at, key, &reason))?;
-        plan.dashboards.push(dashboard);
+    for table in fields.tables("dashboard", "[[dashboard]]") {
+        described.add_dashboards(below(table, "dashboard"));
     }
+    let plan = &described.plan;
     if plan.groups.is_empty() && (plan.servers.is_some() || !plan.dashboards.is_empty()) {
-        return Err(source.error(0, "there are no devices; write [[group]]"));
+        fields.refuse_lacking("there are no devices; write [[group]]");
     }
-    Ok((Some(plan).filter(|plan| !plan.groups.is_empty()), rates))
+    described
 }
 
-/// Returns the length of a phase.
-fn length(source: &Source<'_>, lasts: &Spanned<String>) -> Result<Duration, Error> {
-    let length = duration(lasts.get_ref()).ok().filter(|length| !length.is_zero() && *length <= LONGEST);
-    let refused = "lasts: write a time such as \"30s\", at most 31 days";
-    length.ok_or_else(|| source.error(lasts.span().start, refused))
+/// What the reading of a phase needs of the file.
+struct Reading<'a> {
+    mistakes: &'a Mistakes<'a>,
+    common: &'a Common,
+}
+
+/// Reads the length of a phase.
+fn length(value: &DeValue<'_>) -> Result<Duration, String> {
+    let length = fields::time(value).ok().filter(|length| !length.is_zero() && *length <= LONGEST);
+    length.ok_or_else(|| "write a time such as \"30s\", at most 31 days".to_owned())
+}
+
+/// Reads the thresholds of a phase with their positions.
+fn thresholds(fields: &Fields<'_>, mistakes: &Mistakes<'_>) -> Vec<(usize, Threshold)> {
+    let Some(value) = fields.value("thresholds") else { return Vec::new() };
+    let Some(all) = value.get_ref().as_array() else {
+        fields.refuse_value("thresholds", value, "allowed is a list such as [\"lost = 0\", \"failed = 0\"]");
+        return Vec::new();
+    };
+    let threshold = |sentence: &Found<'_>| {
+        let at = sentence.span().start;
+        let text = sentence.get_ref().as_str();
+        let refused = || "thresholds: each is a text such as \"lost = 0\"".to_owned();
+        let read = text.ok_or_else(refused).and_then(Threshold::parse);
+        read.map(|read| (at, read)).map_err(|reason| mistakes.add(at, reason)).ok()
+    };
+    all.iter().filter_map(threshold).collect()
 }
 
 impl Phase {
-    fn of(
-        source: &Source<'_>,
-        phase: Spanned<PhaseTable>,
-        plan: Option<&mut Plan>,
-        rates: &Rates,
-        common: &Common,
-    ) -> Result<Self, Error> {
-        let at = phase.span().start;
-        let PhaseTable { name, lasts, thresholds, rates: of_phase, fault, load } = phase.into_inner();
-        let refused = |reason: &str| source.error(at, &format!("phase {name:?} {reason}"));
-        let lasts = match (&plan, lasts) {
-            (Some(_), Some(lasts)) => length(source, &lasts)?,
-            (Some(_), None) => return Err(refused("needs `lasts`, such as \"30s\"")),
-            (None, None) if load.is_empty() => {
-                return Err(refused("has no [[phase.load]], and there is no [[group]]"));
-            }
-            (None, _) => Duration::ZERO,
-        };
-        let threshold = |sentence: &Spanned<String>| {
-            Threshold::parse(sentence.get_ref())
-                .map_err(|reason| source.error(sentence.span().start, &reason))
-        };
-        let judged = thresholds.iter().map(threshold).collect::<Result<Vec<_>, _>>()?;
-        if let Some(plan) = plan {
-            let names = plan.groups.iter().map(|group| &group.name);
-            let names: Vec<&str> =
-                names.chain(plan.dashboards.iter().map(|one| &one.name)).map(String::as_str).collect();
-            let around = (plan.servers.is_some(), names.as_slice());
-            let phase = tables::phase(source, lasts, &of_phase, fault, (&plan.groups, rates), around)?;
-            for (sentence, threshold) in thresholds.iter().zip(&judged).filter(|_| load.is_empty()) {
-                measurable::check(threshold, plan, &phase)
-                    .map_err(|reason| source.error(sentence.span().start, &reason))?;
-            }
-            plan.phases.push(phase);
-        } else if !of_phase.is_empty() || !fault.is_empty() {
-            return Err(refused("has rates or faults, and there is no [[group]]"));
+    /// Reads a phase, and adds what the groups do in it to the plan.
+    fn of(fields: Fields<'_>, described: &mut Described, reading: &Reading<'_>) -> Self {
+        let mistakes = reading.mistakes;
+        let name = fields.required("name", "a name in quotes", fields::text).unwrap_or_default();
+        let has_groups = !described.plan.groups.is_empty();
+        let has_length = fields.value("lasts").is_some();
+        let lasts = fields.read("lasts", length);
+        let loads = fields.tables("load", "[[phase.load]]");
+        if has_groups && !has_length {
+            fields.refuse_lacking("it needs `lasts`, such as \"30s\"");
         }
-        Ok(Self {
-            thresholds: judged,
-            loads: load.into_iter().map(|load| Load::of(source, &load, common)).collect::<Result<_, _>>()?,
-            name,
-            lasts,
-        })
+        if !has_groups && fields.value("load").is_none() {
+            fields.refuse_lacking("it has no [[phase.load]], and there is no [[group]]");
+        }
+        let judged = thresholds(&fields, mistakes);
+        let planned = phases::phase(&fields, described, lasts, mistakes);
+        if has_groups {
+            for (at, threshold) in judged.iter().filter(|_| loads.is_empty()) {
+                measurable::check(threshold, described, &planned)
+                    .unwrap_or_else(|reason| mistakes.add(*at, reason));
+            }
+            described.plan.phases.push(planned.phase);
+        } else if fields.value("rates").is_some() || fields.value("fault").is_some() {
+            fields.refuse_lacking("it has rates or faults, and there is no [[group]]");
+        }
+        let load = |(at, table)| Load::of(mistakes, at, table, reading.common);
+        let loads = loads.into_iter().filter_map(load).collect();
+        fields.end();
+        let lasts = lasts.filter(|_| has_groups).unwrap_or_default();
+        Self { name, lasts, thresholds: judged.into_iter().map(|(_, threshold)| threshold).collect(), loads }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::figure::{self, Figure};
+use super::figure::{self, Figure, Percentile};
 use super::pulse::GeneratorDelay;
 use super::sample::Sample;
 use crate::quantity::parse;
@@ -34,8 +34,8 @@ pub(super) struct Threshold {
     /// The sentence as the file has it.
     pub(super) sentence: String,
     pub(super) figure: &'static Figure,
-    /// The member of a report for figures with percentiles.
-    quantile: &'static str,
+    /// The percentile, for figures that have them.
+    percentile: Option<Percentile>,
     comparison: Comparison,
     /// The limit in milliseconds, bytes, percent, or as a number.
     limit: f64,
@@ -83,17 +83,16 @@ impl Threshold {
             None => (None, name),
         };
         let figure = figure::named(name).map_err(refused)?;
-        let member = match (quantile, figure.has_quantiles()) {
-            (None, false) => "",
-            (Some(name), true) => figure::quantile(name)
-                .ok_or_else(|| refused(format!("{name:?} is not one of {}", figure::quantiles())))?,
+        let percentile = match (quantile, figure.has_quantiles()) {
+            (None, false) => None,
+            (Some(name), true) => Some(figure::percentile(name).map_err(refused)?),
             (None, true) => {
                 return Err(refused(format!("write a percentile before it, such as `p99 of {name}`")));
             }
             (Some(_), false) => return Err(refused(format!("{name} has no percentiles"))),
         };
         let limit = parse(limit, figure.unit).map_err(refused)?;
-        Ok(Self { sentence: sentence.to_owned(), figure, quantile: member, comparison, limit })
+        Ok(Self { sentence: sentence.to_owned(), figure, percentile, comparison, limit })
     }
 
     /// Judges a phase. A threshold does not hold if its figure was not measured.
@@ -104,7 +103,7 @@ impl Threshold {
         samples: &[Sample],
         delay: Option<GeneratorDelay>,
     ) -> Judged {
-        let value = self.figure.value(self.quantile, reports, samples);
+        let value = self.figure.value(self.percentile, reports, samples);
         let mut found = value.map_or("not measured".to_owned(), |value| self.figure.unit.shown(value));
         let holds = value.is_some_and(|value| self.allows(value));
         let explains = |delay: &GeneratorDelay| {
@@ -139,6 +138,42 @@ impl Threshold {
             Comparison::Below => value < self.limit,
             Comparison::Above => value > self.limit,
             Comparison::Equal => (value - self.limit).abs() < f64::EPSILON,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_sentences_with_units() {
+        for sentence in [
+            "p97.25 of posts < 1s",
+            "p99 of notified ≤ 50ms",
+            "max of posts < 1.5 s",
+            "server memory <= 200MB",
+            "server CPU <= 80%",
+            "posts per second >= 90/s",
+        ] {
+            assert!(Threshold::parse(sentence).is_ok(), "{sentence}");
+        }
+        for sentence in [
+            "lost",
+            "lost = many",
+            "p100 of posts < 1s",
+            "p0 of posts < 1s",
+            "pNaN of posts < 1s",
+            "posts < 1s",
+            "p99 of lost = 0",
+            "lost = 0ms",
+            "server memory < 5",
+            "lost = -1",
+        ] {
+            assert!(
+                Threshold::parse(sentence).unwrap_err().starts_with(&format!("threshold {sentence:?}: ")),
+                "{sentence}"
+            );
         }
     }
 }
