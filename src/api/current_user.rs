@@ -67,7 +67,9 @@ pub async fn update(
     patch.check_name(&caller.user)?;
     // A stolen token must not become worth the account.
     if patch.password.is_some() && caller.by_own_token() {
-        return Err(ApiError::forbidden_because("the password is changed with the password, not with a token"));
+        return Err(ApiError::forbidden_because(
+            "the password is changed with the password, not with a token",
+        ));
     }
     let hash = authenticator.hash_chosen(&head, &caller, patch.password.take()).await?;
 

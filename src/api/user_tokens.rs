@@ -146,8 +146,7 @@ async fn find(caller: &Caller, platform: &Platform, path: &str) -> Result<UserTo
 }
 
 async fn revoke(caller: &Caller, platform: &Platform, id: Option<&str>) -> Result<HttpResponse> {
-    let revoked =
-        user_tokens::delete_tokens(platform.database(), &caller.tenant, &caller.user, id).await?;
+    let revoked = user_tokens::delete_tokens(platform.database(), &caller.tenant, &caller.user, id).await?;
     for id in revoked {
         caller.log_change_of_rights("Access token revoked", id);
     }

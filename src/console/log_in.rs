@@ -1,4 +1,5 @@
-//! The log-in of the console, which a browser keeps across reloads and in every tab (T-11; docs/decisions/0023).
+//! The log-in of the console, which a browser keeps across reloads and in every tab
+//! (T-11; docs/decisions/0023-log-in-of-the-console.md).
 //!
 //! The browser keeps the access token of the console in a cookie that no script can read. It is no credential for the
 //! API: the server only writes it into the page of the console, and only when a browser opens this page as a document

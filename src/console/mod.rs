@@ -49,7 +49,8 @@ pub fn wants_page(request: &GuardContext<'_>) -> bool {
 /// The beginning of the page, after which the token of a kept log-in is inserted.
 const HEAD: &[u8] = b"<head>";
 
-/// `GET` and `HEAD /` of a browser: returns the page of the console, to everyone, with the log-in that the browser keeps.
+/// `GET` and `HEAD /` of a browser: returns the page of the console, to everyone, with the log-in that the browser
+/// keeps.
 pub async fn page(request: HttpRequest) -> HttpResponse {
     let page = find(PAGE);
     if let (Some(page), Some(token)) = (page, log_in::kept(&request).await) {
@@ -85,7 +86,8 @@ fn find(name: &str) -> Option<&'static File> {
 
 /// Returns the page with a token, which no cache may keep: a script of the same origin could read it there.
 fn logged_in(page: &File, token: &str) -> HttpResponse {
-    let after = page.plain.windows(HEAD.len()).position(|bytes| bytes == HEAD).map_or(0, |at| at + HEAD.len());
+    let after =
+        page.plain.windows(HEAD.len()).position(|bytes| bytes == HEAD).map_or(0, |at| at + HEAD.len());
     let token = format!("\n<meta name=\"platform-token\" content=\"{token}\">");
     let body = [&page.plain[..after], token.as_bytes(), &page.plain[after..]].concat();
     headed(page, "no-store", POLICY).body(body)

@@ -127,7 +127,8 @@ fn from_row(row: &Row) -> Result<UserToken> {
         creation_time: Timestamp::stored(row.get(3), 0),
         expiration_time: Timestamp::stored(row.get(4), 0),
         end_time: Timestamp::stored(row.get(5), 0),
-        hash: TokenHash::stored(row.get(6)).ok_or_else(|| Error::not_found(Noun::AccessToken, row.get::<_, String>(0)))?,
+        hash: TokenHash::stored(row.get(6))
+            .ok_or_else(|| Error::not_found(Noun::AccessToken, row.get::<_, String>(0)))?,
         remaining: Duration::try_from_secs_f64(row.get(7)).unwrap_or_default(),
     })
 }
