@@ -203,9 +203,11 @@ fn paths() -> Vec<Path> {
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
     paths.push(at("/user/currentUser").get(current_user::get).put(current_user::update));
-    let tokens = at("/user/currentUser/tokens").get(user_tokens::list).post(user_tokens::create);
+    // An administrator logs in to make room.
+    let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too().post(user_tokens::create);
     paths.push(tokens.delete(user_tokens::remove_all).reserved());
-    let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).put(user_tokens::renew);
+    let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too()
+        .put(user_tokens::renew);
     paths.push(token.delete(user_tokens::remove).reserved());
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
@@ -285,7 +287,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
-    paths.push(at("/console/login").put(console::keep_log_in).reserved());
+    paths.push(at("/console/login").without_room_too().put(console::keep_log_in).reserved());
     paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
     // The documentation is the same for everyone.
     paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());

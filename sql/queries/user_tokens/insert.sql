@@ -1,8 +1,8 @@
 -- Inserts a token of a user that is enabled and still has the password which the request was authenticated with. The
 -- lock makes a change of the user wait, so that the change revokes this token too.
 INSERT INTO user_tokens (tenant, id, user_name, hash, name, scope, created_at, expires_at, ends_at)
-SELECT u.tenant, $3, u.name, $4, $5, $6, now(), now() + make_interval(secs => least($7, $8)),
-    now() + make_interval(secs => $8)
+SELECT u.tenant, $3, u.name, $4, $5, $6, now(), now() + make_interval(secs => least($7::float8, $8::float8)),
+    now() + make_interval(secs => $8::float8)
 FROM users u
 WHERE u.tenant = $1
     AND u.name = $2

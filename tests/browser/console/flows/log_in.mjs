@@ -114,11 +114,11 @@ export async function a_hosted_application_with_the_origin_of_the_console_cannot
 
 export async function a_log_in_is_renewed_before_it_expires(stage) {
   const visitor = await stage.visitor();
-  const renewed = visitor.page.waitForRequest((request) => request.method() === "PUT" && request.url().endsWith("/user/currentUser/tokens/current"));
   // The clock of the page runs ahead, so that half of the hour is over at once.
   await visitor.page.clock.install();
   await visitor.logIn();
   await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
+  const renewed = visitor.page.waitForRequest((request) => request.method() === "PUT" && request.url().endsWith("/user/currentUser/tokens/current"));
   await visitor.page.clock.fastForward("31:00");
   assert.equal((await (await renewed).response()).status(), 200);
   await visitor.context.close();
