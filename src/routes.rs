@@ -14,7 +14,7 @@ use crate::api::{
     error_page, event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
     inventory_children, inventory_parents, measurement_series, measurements, modules, new_device_requests,
     operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
-    tenant_limits, tenants, token_clients, users,
+    tenant_limits, tenants, token_clients, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console;
@@ -203,6 +203,12 @@ fn paths() -> Vec<Path> {
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
     paths.push(at("/user/currentUser").get(current_user::get).put(current_user::update));
+    // An administrator logs in to make room.
+    let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too().post(user_tokens::create);
+    paths.push(tokens.delete(user_tokens::remove_all).reserved());
+    let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too()
+        .put(user_tokens::renew);
+    paths.push(token.delete(user_tokens::remove).reserved());
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));
@@ -281,6 +287,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
+    paths.push(at("/console/login").without_room_too().put(console::keep_log_in).reserved());
     paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
     // The documentation is the same for everyone.
     paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());

@@ -1,7 +1,7 @@
 // Requests to the server. Errors contain the message of the server.
 
 import { isCut } from "./cut";
-import { keep, logOut, type Session, session, tokenOf } from "./session";
+import { bearer, logOut, type Session, session } from "./session";
 import type { CurrentUser, Tenant } from "./types";
 
 export class ApiError extends Error {
@@ -19,16 +19,20 @@ export interface Options {
   /** The media type of a text body. */
   type?: string;
   accept?: string;
-  token?: string;
+  /** The value of `Authorization` instead of the token of the user who is logged in. */
+  authorization?: string;
+  /** Whether the browser keeps the cookie of the response. */
+  keepsCookie?: boolean;
   signal?: AbortSignal;
 }
 
 const UNREACHABLE = "The server cannot be reached. Check that it is running and that the network is up.";
 
 async function send(method: string, path: string, options: Options): Promise<Response> {
-  const token = options.token ?? session.value?.token;
+  const token = session.value?.token;
+  const authorization = options.authorization ?? (token && bearer(token));
   const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
-  if (token) headers.Authorization = `Basic ${token}`;
+  if (authorization) headers.Authorization = authorization;
   let body: BodyInit | undefined;
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
@@ -37,7 +41,8 @@ async function send(method: string, path: string, options: Options): Promise<Res
   try {
     // The request uses no stored credentials, because the browser would otherwise open its own password window after a
     // 401.
-    return await fetch(path, { method, headers, body, credentials: "omit", signal: options.signal });
+    const credentials = options.keepsCookie ? "same-origin" : "omit";
+    return await fetch(path, { method, headers, body, credentials, signal: options.signal });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new ApiError(0, UNREACHABLE);
@@ -62,11 +67,9 @@ async function failure(response: Response): Promise<ApiError> {
 export async function call<T = unknown>(method: string, path: string, options: Options = {}): Promise<T> {
   const used = session.peek()?.token;
   const response = await send(method, path, options);
-  // A request that began before the user changed its password says nothing about the new one.
-  if (response.status === 401 && !options.token && used && used === session.peek()?.token) {
-    logOut("The server no longer accepts your password. Log in again.");
-  }
-  if (response.status === 403 && !options.token) refreshRights();
+  // A request that began before the user changed its password says nothing about the new log-in.
+  if (response.status === 401 && !options.authorization && used) ended(used);
+  if (response.status === 403 && !options.authorization) refreshRights();
   if (!response.ok) throw await failure(response);
   const text = await response.text();
   const isJson = response.headers.get("Content-Type")?.includes("json");
@@ -83,7 +86,7 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
     const request = new XMLHttpRequest();
     request.open("POST", path);
     request.setRequestHeader("Accept", "application/json");
-    request.setRequestHeader("Authorization", `Basic ${session.value?.token}`);
+    request.setRequestHeader("Authorization", bearer(session.value?.token ?? ""));
     request.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
     request.onerror = () => reject(new ApiError(0, UNREACHABLE));
     request.onload = () => {
@@ -135,23 +138,21 @@ export async function download(path: string, name: string): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Logs in with `tenant/user` or `user`. */
-export async function logIn(user: string, password: string, stay: boolean): Promise<void> {
-  const token = tokenOf(user, password);
-  await resume(token);
-  keep(stay ? token : null);
+/** While the user changes its password, its old token is refused before there is a new one. */
+export const replacing = { on: false };
+
+/** Ends a log-in that the server no longer accepts: it expired or was revoked, or the user was changed. */
+function ended(token: string): void {
+  if (!replacing.on && session.peek()?.token === token) logOut("The server no longer accepts your log-in. Log in again.");
 }
 
-/** Logs in with the credentials that this tab stored for an earlier page. */
-export async function resume(token: string): Promise<void> {
-  session.value = await sessionOf(token);
-}
-
-async function sessionOf(token: string): Promise<Session> {
-  const tenant = await get<Tenant>("/tenant/currentTenant", { token });
+/** Returns the user of a token with its rights. */
+export async function sessionOf(token: string): Promise<Session> {
+  const authorization = bearer(token);
+  const tenant = await get<Tenant>("/tenant/currentTenant", { authorization });
   let me: CurrentUser | undefined;
   try {
-    me = await get<CurrentUser>("/user/currentUser", { token });
+    me = await get<CurrentUser>("/user/currentUser", { authorization });
   } catch (error) {
     // A user without the right to read its own record can log in nevertheless.
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
@@ -171,7 +172,7 @@ interface WithGroups {
 
 /** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
 async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
-  const { groups } = await get<WithGroups>(path`/user/${tenant}/users/${me.userName}`, { token }).catch((): WithGroups => ({}));
+  const { groups } = await get<WithGroups>(path`/user/${tenant}/users/${me.userName}`, { authorization: bearer(token) }).catch((): WithGroups => ({}));
   const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
   return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }
@@ -198,6 +199,6 @@ export async function refreshRights(): Promise<void> {
     const rights = ({ roles, permitted }: Session) => [...roles, ...permitted].sort().join();
     if (rights(now) !== rights(before)) session.value = now;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && session.peek()?.token === token) logOut("The server no longer accepts your password. Log in again.");
+    if (error instanceof ApiError && error.status === 401) ended(token);
   }
 }

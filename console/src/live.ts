@@ -6,7 +6,7 @@ import { AckExtension, CometD, LongPollingTransport } from "cometd";
 import type { Message, PollingPacket, SubscriptionHandle } from "cometd";
 import { refreshRights } from "./api";
 import { isCut } from "./cut";
-import { session } from "./session";
+import { bearer, session } from "./session";
 
 export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" | "refused" | "off";
 
@@ -203,7 +203,7 @@ export function connect(): void {
     // The worker of the scheduler would be created from a text, which the policy of the page forbids.
     useWorkerScheduler: false,
     appendMessageTypeToURL: false,
-    requestHeaders: { Authorization: `Basic ${user.token}` },
+    requestHeaders: { Authorization: bearer(user.token) },
     connectTimeout: 5000,
     backoffIncrement: 500,
     maxBackoff: 5000,
@@ -212,7 +212,7 @@ export function connect(): void {
   bayeux.addListener("/meta/handshake", (reply) => client === bayeux && onHandshake(reply));
   bayeux.addListener("/meta/connect", (reply) => client === bayeux && onConnect(reply));
   connection.value = { state: "connecting", transport: "" };
-  bayeux.handshake({ ext: { "com.platform.authn": { token: user.token } } });
+  bayeux.handshake({ ext: { "com.platform.authn": { token: bearer(user.token) } } });
 }
 
 /**

@@ -4,12 +4,11 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { resume } from "./api";
 import { close, connect, forget } from "./live";
+import { resume } from "./log_in";
 import { LogIn } from "./pages/login";
-import { kept, keep, session, token } from "./session";
+import { session, token, tokenOfPage } from "./session";
 import { Shell } from "./shell";
-import { askOpener, openTabsLoggedIn } from "./tabs";
 import { Toasts } from "./ui/kit";
 import { Questions } from "./ui/question";
 
@@ -31,12 +30,9 @@ effect(() => {
   }
 });
 
-// A page that the browser kept when its user went to another site would be logged in after "back".
+// A page that the browser kept when its user went to another site may be logged out by now.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
-openTabsLoggedIn();
-const given = await askOpener();
-if (given?.isKept) keep(given.token);
-const stored = given?.token ?? kept();
-if (stored) await resume(stored).catch(() => keep(null));
+const kept = tokenOfPage();
+if (kept) await resume(kept).catch(() => undefined);
 render(<App />, document.getElementById("app")!);

@@ -1,12 +1,9 @@
-// The user who is logged in. Credentials are kept in memory, or in the storage of the tab if the user chooses so.
+// The user who is logged in. The page holds an access token in memory only; the password is exchanged for it at once.
 
 import { computed, signal } from "@preact/signals";
 
-/** The key in sessionStorage, which belongs to one tab and one origin. */
-const KEPT = "platform-console";
-
 export interface Session {
-  /** The credentials as they follow `Basic` in `Authorization`. */
+  /** The access token. */
   token: string;
   tenant: string;
   user: string;
@@ -26,35 +23,26 @@ export const loggedOutBecause = signal("");
 export const can = (...roles: string[]) => roles.some((role) => session.value?.roles.has(role));
 /** Like `can`, but also true for users with permissions on single devices, for whom the server filters lists. */
 export const canSee = (...roles: string[]) => can(...roles) || !!session.value?.permitted.length;
-/** The credentials, which stay the same when the rights of the user change. */
+/** The token, which stays the same when the rights of the user change. */
 export const token = computed(() => session.value?.token);
 export const isManagement = computed(() => session.value?.tenant === "management");
 
-/** Encodes `tenant/user:password` as Basic credentials, in UTF-8. */
-export function tokenOf(user: string, password: string): string {
+/** Encodes `tenant/user:password` as the value of `Authorization`, in UTF-8. */
+export function basic(user: string, password: string): string {
   const bytes = new TextEncoder().encode(`${user}:${password}`);
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))}`;
 }
 
-export function kept(): string | null {
-  try {
-    return sessionStorage.getItem(KEPT);
-  } catch {
-    return null;
-  }
-}
+export const bearer = (token: string) => `Bearer ${token}`;
 
-export function keep(token: string | null): void {
-  try {
-    if (token) sessionStorage.setItem(KEPT, token);
-    else sessionStorage.removeItem(KEPT);
-  } catch {
-    // Without storage the session lasts as long as the page.
-  }
+/** Takes the token that the server wrote into the page, because the browser keeps the log-in. */
+export function tokenOfPage(): string | undefined {
+  const given = document.querySelector<HTMLMetaElement>('meta[name="platform-token"]');
+  given?.remove();
+  return given?.content;
 }
 
 export function logOut(because = ""): void {
-  keep(null);
   loggedOutBecause.value = because;
   session.value = null;
 }

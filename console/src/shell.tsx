@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { DEMO, mayBreak } from "./demo";
 import { connect, connection, gap } from "./live";
+import { endLogIn } from "./log_in";
 import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
@@ -21,7 +22,7 @@ import { ServerPage } from "./pages/server";
 import { Tenants } from "./pages/tenants";
 import { Users } from "./pages/users";
 import { link, route } from "./router";
-import { can, canSee, logOut, session } from "./session";
+import { can, canSee, session } from "./session";
 import { timeOfDay } from "./time";
 import { Boundary } from "./ui/boundary";
 import { Find } from "./ui/find";
@@ -109,7 +110,7 @@ export function Shell() {
         <div class="who">
           <a href="/docs" target="_blank" rel="noreferrer">Documentation</a>
           <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}><span>{session.value?.tenant}/<b>{session.value?.user}</b></span></a>
-          <button type="button" class="plain" onClick={() => logOut()}>Log out</button>
+          <button type="button" class="plain" onClick={endLogIn}>Log out</button>
         </div>
       </nav>
       <main id="main">

@@ -8,7 +8,7 @@ use platform_model::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::UnreadBody;
-use crate::http::error::Result;
+use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
 /// The media type in which the caller's own user is shown, chosen by `Accept`.
@@ -65,6 +65,12 @@ pub async fn update(
     head.check_content_type(&["currentUser", "user"])?;
     let mut patch = UserPatch::parse(body.json(platform.limits().body_bytes).await?)?.of_oneself();
     patch.check_name(&caller.user)?;
+    // A stolen token must not become worth the account.
+    if patch.password.is_some() && caller.by_own_token() {
+        return Err(ApiError::forbidden_because(
+            "the password is changed with the password, not with a token",
+        ));
+    }
     let hash = authenticator.hash_chosen(&head, &caller, patch.password.take()).await?;
 
     let user = platform_store::users::changes::update_user(

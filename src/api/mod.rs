@@ -38,4 +38,5 @@ pub mod subscriptions;
 pub mod tenant_limits;
 pub mod tenants;
 pub mod token_clients;
+pub mod user_tokens;
 pub mod users;

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use platform_model::token_client::{TokenHash, parse_client_id};
-use platform_store::users::access_tokens::Issued;
+use platform_store::users::access_tokens::{Granted, Issued};
 
 use super::jwt::bearer;
 use super::throttle::RequestSource;
@@ -30,15 +30,19 @@ pub fn draw() -> String {
     password::draw(TOKEN_LENGTH)
 }
 
+/// Returns whether a text has the form of a token.
+pub(crate) fn is_token(text: &str) -> bool {
+    text.len() == TOKEN_LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// Returns the opaque token in an `Authorization` header, valid or not.
-pub(super) fn from_header(header: &[u8]) -> Option<&str> {
+pub(crate) fn from_header(header: &[u8]) -> Option<&str> {
     bearer(header).filter(|token| !token.contains('.'))
 }
 
 /// Returns the hash by which a token is looked up; `None` for a text that cannot be a token.
 pub(super) fn hash(token: &str) -> Option<TokenHash> {
-    let is_drawn = token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_drawn.then(|| TokenHash::of(token))
+    is_token(token).then(|| TokenHash::of(token))
 }
 
 impl Authenticator {
@@ -90,17 +94,26 @@ impl Authenticator {
         let found = platform_store::users::find_user(&self.database, &granted.tenant, &granted.user).await?;
         let enabled = found.filter(|(user, _)| user.enabled);
         let (user, status) = enabled.ok_or_else(|| self.refusal(TokenFlaw::Invalid))?;
-        self.admit(user, status, Proof::AccessToken { hash, scope: granted.scope, expires }, seen)
+        let Granted { scope, requested, .. } = granted;
+        self.admit(user, status, Proof::AccessToken { hash, scope, expires, requested }, seen)
     }
 
-    /// Returns whether the token of a caller still exists.
+    /// Returns the current state of credentials: a token may have been revoked, or renewed (T-10). Returns `None` when
+    /// they are no longer valid.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub(super) async fn holds(&self, proof: &Proof) -> Result<bool> {
-        let Proof::AccessToken { hash, .. } = proof else { return Ok(true) };
-        let found = platform_store::users::access_tokens::find_token(&self.database, *hash).await?;
-        Ok(found.is_some_and(|granted| granted.remaining.is_some()))
+    pub(super) async fn current_proof(&self, proof: Proof) -> Result<Option<Proof>> {
+        let Proof::AccessToken { hash, .. } = proof else {
+            let valid = proof.expires().is_none_or(|expires| expires > Instant::now());
+            return Ok(valid.then_some(proof));
+        };
+        let found = platform_store::users::access_tokens::find_token(&self.database, hash).await?;
+        Ok(found.and_then(|granted| {
+            let Granted { scope, requested, remaining, .. } = granted;
+            let expires = Instant::now() + remaining?;
+            Some(Proof::AccessToken { hash, scope, expires, requested })
+        }))
     }
 
     /// Returns the error for missing or invalid credentials, in the form of the gateway if the gateway check

@@ -14,6 +14,7 @@ use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
 use platform_model::token_client::{Scope, TokenHash};
 use platform_store::tenant_limits::TenantLimits;
+use platform_store::users::access_tokens::Requested;
 
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
@@ -47,6 +48,8 @@ pub struct Identity {
     pub limits: Arc<TenantLimits>,
     /// The credentials by which the user was authenticated.
     pub(super) proof: Proof,
+    /// The hash of the stored form of the password, if the user has one.
+    pub(super) password: Option<TokenHash>,
     /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
     pub(super) seen: u64,
 }
@@ -78,6 +81,8 @@ pub(super) enum Proof {
         scope: Scope,
         /// The expiry of the token.
         expires: Instant,
+        /// Who requested the token.
+        requested: Requested,
     },
 }
 
@@ -103,6 +108,22 @@ impl Identity {
             Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => Scope::ALL,
             Proof::AccessToken { scope, .. } => scope,
         }
+    }
+
+    /// Returns the hash of the stored form of the password with which the user was authenticated; `None` for other
+    /// credentials.
+    pub(crate) fn password(&self) -> Option<TokenHash> {
+        self.password.filter(|_| matches!(self.proof, Proof::Password))
+    }
+
+    /// Returns whether the credentials are the token with this hash.
+    pub(crate) fn sent(&self, token: &TokenHash) -> bool {
+        matches!(&self.proof, Proof::AccessToken { hash, .. } if hash == token)
+    }
+
+    /// Returns whether the credentials are a token that the user requested for itself (T-10).
+    pub(crate) fn by_own_token(&self) -> bool {
+        matches!(self.proof, Proof::AccessToken { requested: Requested::ByUser, .. })
     }
 
     /// Returns the expiry of the token; `None` for a password.
@@ -231,6 +252,14 @@ impl Caller {
 
     pub(super) fn beyond_bootstrap(self) -> Result<Self> {
         if self.goes_beyond_bootstrap() { Ok(self) } else { Err(ApiError::forbidden()) }
+    }
+
+    /// Checks that the scope permits listening to notifications, which is reading (T-06).
+    ///
+    /// # Errors
+    /// `Forbidden` for an access token without the scope READ.
+    pub(crate) fn able_to_listen(self) -> Result<Self> {
+        self.within_scope(&Method::GET)
     }
 
     /// Checks the scope: GET and HEAD need READ, other methods WRITE (T-06).

@@ -187,6 +187,7 @@ mod tests {
             application: None,
             limits: Arc::new(TenantLimits::unlimited()),
             proof,
+            password: None,
             seen,
         }
     }

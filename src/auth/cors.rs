@@ -190,7 +190,7 @@ pub fn may_be_unasked(head: &impl Head) -> bool {
 }
 
 /// Returns whether a page of another site sends this request. The server's own site is the address the client used.
-fn is_foreign(head: &impl Head) -> bool {
+pub fn is_foreign(head: &impl Head) -> bool {
     let Some(origin) = head.header(&header::ORIGIN) else { return false };
     !origin.eq_ignore_ascii_case(base(head).as_bytes())
 }

@@ -31,6 +31,7 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenant::TenantStatus;
+use platform_model::token_client::TokenHash;
 use platform_model::user::Account;
 use platform_store::announcements::tell_guesses;
 use platform_store::{self, Database};
@@ -222,14 +223,14 @@ impl Authenticator {
     /// `Unavailable` or `Database` when a change may have been missed and cannot be looked up.
     pub async fn still(&self, caller: &Caller) -> Result<Option<Caller>> {
         self.notice_pause();
-        if caller.remaining() == Some(Duration::ZERO) {
-            return Ok(None);
-        }
+        let expired = caller.remaining() == Some(Duration::ZERO);
         match self.changes.validity(caller) {
-            Validity::Current => Ok(Some(caller.clone())),
             Validity::Changed => Ok(None),
-            Validity::Unknown if !self.holds(&caller.proof).await? => Ok(None),
-            Validity::Unknown => self.load(&caller.tenant, &caller.user, caller.proof).await,
+            Validity::Current if !expired => Ok(Some(caller.clone())),
+            Validity::Current | Validity::Unknown => match self.current_proof(caller.proof).await? {
+                Some(proof) => self.load(&caller.tenant, &caller.user, proof).await,
+                None => Ok(None),
+            },
         }
     }
 
@@ -328,6 +329,7 @@ impl Authenticator {
                 limits: self.database.tenant_limits().of(&user.tenant),
                 tenant: user.tenant,
                 user: user.name,
+                password: user.password_hash.as_deref().map(TokenHash::of),
                 roles: user.roles,
                 permissions: user.permissions,
                 application: user.application,

@@ -18,7 +18,7 @@ pub(crate) static X_HTTP_METHOD: HeaderName = HeaderName::from_static("x-http-me
 /// A header that scripts of pages set, so that a server can tell them from people.
 static X_REQUESTED_WITH: HeaderName = HeaderName::from_static("x-requested-with");
 /// A header by which a browser says what the response is for; `empty` for a script.
-static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+pub(crate) static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// A request without its body.
 pub trait Head {

@@ -37,6 +37,15 @@ impl Policies {
             |text: &str| HeaderValue::from_str(text).expect("the setting holds printable characters only");
         Self { confined: value(policy), at_home: value(&directives.join("; ")) }
     }
+
+    /// Returns whether the pages of applications have no origin on an address that several tenants share. The operator
+    /// may have set a policy that leaves them one.
+    pub fn take_origins(&self) -> bool {
+        let policy = String::from_utf8_lossy(self.confined.as_bytes()).to_ascii_lowercase();
+        let mut directives = policy.split(';').map(|one| one.split_ascii_whitespace());
+        let sandbox = directives.find(|words| words.clone().next() == Some("sandbox"));
+        sandbox.is_some_and(|mut words| !words.any(|word| word == "allow-same-origin"))
+    }
 }
 
 /// Returns whether a path belongs to hosted applications.

@@ -233,12 +233,18 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19).
+    /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19), or of a
+    /// whole header with `Bearer`.
     async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
-        let header = format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token));
+        // An access token or a JWT names its scheme (T-10).
+        let header = match token.strip_prefix("Bearer ") {
+            Some(_) => token.to_owned(),
+            None => format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token)),
+        };
         let caller =
             self.realtime.authenticator.authenticate(header.as_bytes(), self.host, self.source).await?;
+        let caller = caller.able_to_listen()?;
         if matches!(self.transport, Transport::Socket(..)) {
             // The socket is counted for this caller when the messages of its frame are processed.
             self.realtime.platform.database().agree_on(&caller.limits, Counted::WebSockets).await;

@@ -59,3 +59,4 @@ pub mod token_client;
 pub mod units;
 pub mod usage;
 pub mod user;
+pub mod user_token;

@@ -156,6 +156,16 @@ impl Links {
         self.item("/application/tokenClients", id)
     }
 
+    /// Returns the link of the access tokens of the current user.
+    pub fn user_tokens(&self) -> String {
+        format!("{}/user/currentUser/tokens", self.base)
+    }
+
+    /// Returns the link of an access token of the current user.
+    pub fn user_token(&self, id: &str) -> String {
+        self.item("/user/currentUser/tokens", id)
+    }
+
     /// Returns the link of an event-processing module.
     pub fn module(&self, id: ModuleId) -> String {
         format!("{}/cep/modules/{id}", self.base)

@@ -23,6 +23,11 @@ impl TokenHash {
         Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
     }
 
+    /// Reads a hash from its stored form; `None` for a value of another length.
+    pub fn stored(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
     /// Returns the hash in its stored form.
     pub fn bytes(&self) -> &[u8] {
         &self.0

@@ -2,8 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { logIn } from "../api";
 import { asError } from "../load";
+import { logIn } from "../log_in";
 import { loggedOutBecause } from "../session";
 import { Field } from "../ui/kit";
 
@@ -20,7 +20,7 @@ export function LogIn() {
     const form = new FormData(event.target as HTMLFormElement);
     [busy.value, error.value] = [true, ""];
     try {
-      await logIn(String(form.get("user")).trim(), String(form.get("password")), form.get("stay") === "on");
+      await logIn(String(form.get("user")).trim(), String(form.get("password")));
       loggedOutBecause.value = "";
     } catch (failed) {
       const { status, message } = asError(failed);
@@ -41,7 +41,6 @@ export function LogIn() {
         <Field label="Password">
           <input name="password" type="password" autocomplete="current-password" required />
         </Field>
-        <label class="check"><input type="checkbox" name="stay" /> Stay logged in in this tab</label>
         {error.value && <p class="problem" role="alert">{error.value}</p>}
         <button type="submit" class="primary" disabled={busy.value}>{busy.value ? "Logging in" : "Log in"}</button>
       </form>

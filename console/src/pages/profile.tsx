@@ -4,7 +4,8 @@ import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";
 import { useList } from "../list";
 import { useLoad } from "../load";
-import { can, kept, keep, session, tokenOf } from "../session";
+import { changePassword } from "../log_in";
+import { can, logOut, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Field, Form, Page, States, tell } from "../ui/kit";
 import { ListStanding, MoreRows, Standing } from "../ui/standing";
@@ -29,6 +30,7 @@ export function Profile() {
         {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && <Card title="Name and addresses" aside={<Standing of={me} />}><States of={me}>{(found) => <Person of={found} onChanged={me.reload} />}</States></Card>}
       </div>
       <RightsCard />
+      <LogIns />
       {can("ROLE_APPLICATION_MANAGEMENT_ADMIN") && <TokenClients />}
     </Page>
   );
@@ -36,17 +38,11 @@ export function Profile() {
 
 function Password({ changed, onChanged }: { changed?: string; onChanged: () => void }) {
   const send = async (data: FormData, form: HTMLFormElement) => {
-    const { tenant, user, token } = session.value!;
-    const name = `${tenant}/${user}`;
     const password = String(data.get("password"));
     if (password !== data.get("again")) throw new Error("The two new passwords differ.");
-    if (tokenOf(name, String(data.get("present"))) !== token && tokenOf(user, String(data.get("present"))) !== token) throw new Error("The present password is wrong.");
-    await call("PUT", "/user/currentUser", { body: { password } });
-    const next = tokenOf(name, password);
-    if (kept()) keep(next);
-    session.value = { ...session.value!, token: next };
+    await changePassword(String(data.get("present")), password);
     form.reset();
-    tell("Your password was changed. Everything else that uses the old one has to log in again.");
+    tell("Your password was changed. Everything else that is logged in as you has to log in again.");
     onChanged();
   };
   return (
@@ -56,6 +52,36 @@ function Password({ changed, onChanged }: { changed?: string; onChanged: () => v
         <Field label="New password" hint="6 to 32 characters"><input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
         <Field label="New password, again"><input name="again" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
       </Form>
+    </Card>
+  );
+}
+
+interface Token {
+  id: string;
+  name: string;
+  scope: string;
+  creationTime: string;
+  expirationTime: string;
+  current: boolean;
+}
+
+/** The log-ins and tokens of the user. */
+function LogIns() {
+  const tokens = useLoad(() => get<{ tokens: Token[] }>("/user/currentUser/tokens"), []);
+  return (
+    <Card title="Where you are logged in" aside={<Action class="small" label="Log out everywhere" confirm={{ title: "Log out everywhere?", text: "All your log-ins and tokens are revoked at once, this one too.", button: "Log out everywhere" }} run={() => call("DELETE", "/user/currentUser/tokens").then(() => logOut())}>Log out everywhere</Action>}>
+      <States of={tokens}>
+        {({ tokens: list }) => (
+          <ul class="rows">
+            {list.map((one) => (
+              <li key={one.id}>
+                <span class="grow clip"><b>{one.name}</b> {one.current && "this log-in "}<span class="faint">{one.scope.toLowerCase()}, since <Time at={one.creationTime} />, expires <Time at={one.expirationTime} /> if it is not used</span></span>
+                {!one.current && <Action class="small" label={`End the log-in ${one.name}`} confirm={{ title: `End the log-in "${one.name}"?`, text: "Its token is revoked at once.", button: "End log-in" }} run={() => call("DELETE", path`/user/currentUser/tokens/${one.id}`).then(tokens.reload)}>End</Action>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </States>
     </Card>
   );
 }

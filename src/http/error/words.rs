@@ -17,7 +17,7 @@ impl ApiError {
             Noun::Measurement => "measurement",
             Noun::Event | Noun::EventBinary => "event",
             Noun::AuditRecord => "audit",
-            Noun::User | Noun::Group | Noun::Role => "user",
+            Noun::User | Noun::Group | Noun::Role | Noun::AccessToken => "user",
             Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
             Noun::Session => "notification",
             Noun::Application | Noun::TokenClient => "application",

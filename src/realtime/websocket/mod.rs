@@ -7,7 +7,7 @@ mod received;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
@@ -252,9 +252,13 @@ impl WebSocket {
 
     fn timer_fired(&mut self, ctx: &mut WebsocketContext<Self>) {
         let (now, interval) = (Instant::now(), self.realtime.platform.limits().socket_ping);
-        // A socket that a token opened closes when the token expires.
+        // A socket that a token opened closes when the token expires, unless it was renewed (T-10).
         if self.expires.is_some_and(|expires| expires <= now) {
-            return end(ctx);
+            self.expires = None;
+            if self.caller.is_none() {
+                return end(ctx);
+            }
+            self.check_caller(ctx);
         }
         if self.attached.is_empty() && self.vacant_since + SOCKET_HANDSHAKE <= now {
             return close(ctx, CloseCode::Policy, "no session");
@@ -355,9 +359,13 @@ impl WebSocket {
             // A handshake may have replaced the caller meanwhile.
             if socket.caller.as_ref().is_some_and(|now| now.is(&caller)) {
                 socket.caller = refreshed;
-                if checked.is_err() {
-                    end(ctx);
+                let caller = socket.caller.as_ref();
+                // The expiry of a token stays when the database cannot be asked.
+                if checked.is_err() || caller.and_then(|now| now.remaining()) == Some(Duration::ZERO) {
+                    return end(ctx);
                 }
+                socket.expires = caller.and_then(|now| now.expires());
+                socket.arm(ctx);
             }
         }));
     }

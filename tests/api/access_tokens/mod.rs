@@ -6,6 +6,7 @@ pub(crate) mod commands;
 mod endings;
 mod gateway;
 mod issuing;
+mod own;
 mod refusals;
 mod secrets;
 

@@ -2,6 +2,7 @@
 
 mod caching;
 mod confinement;
+mod console;
 mod cross_site;
 mod encodings;
 mod files;

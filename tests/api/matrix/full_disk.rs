@@ -12,6 +12,8 @@ fn stores_nothing(path: &str) -> bool {
         "/cep/notifications",
         "/devicecontrol/notifications",
         "/service/",
+        "/user/currentUser/tokens",
+        "/console/login",
     ];
     ["/s", "/v1/oauth/accesstokens", "/retention/preview"].contains(&path)
         || begins.iter().any(|begin| path.starts_with(begin))

@@ -157,6 +157,7 @@ async fn log_ins_that_fail_and_rights_that_change_are_logged() {
     }
     let user = json!({"userName": "mia", "password": "mias-own-secret"});
     assert_eq!(admin.post("/user/main/users", &user).await.status, 201);
+    let token = admin.create("/user/currentUser/tokens", &json!({})).await;
 
     let line_of = async |told: &str| {
         eventually(told, async || program.log().lines().find(|line| line.contains(told)).map(str::to_owned))
@@ -170,8 +171,11 @@ async fn log_ins_that_fail_and_rights_that_change_are_logged() {
     {
         assert!(line.contains(told), "{told}: {line}");
     }
+    let id = token["id"].as_str().unwrap();
+    line_of(&format!("activity=\"Access token created\" changed=\"{id}\"")).await;
     let log = program.log();
-    for secret in ["my-password", "a-wrong-password", "mias-own-secret"] {
+    let token = token["accessToken"].as_str().unwrap();
+    for secret in ["my-password", "a-wrong-password", "mias-own-secret", token] {
         assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
     }
     assert_eq!(metric(&program, "platform_authentication_failures_total{kind=\"password\"}").await, 2);

@@ -297,4 +297,10 @@ pub(super) const ROWS: &[Rows] = &[
         "INSERT INTO tenant_counts (tenant, server, held_polls, web_sockets, sessions) VALUES ('main', 1, 1, 0, 1)",
         &[],
     ),
+    since(
+        40,
+        "INSERT INTO user_tokens (tenant, id, user_name, hash, name, scope, created_at, expires_at, ends_at)
+            VALUES ('main', 'token1', 'mia', 'hash', 'shell', '{READ}', '2026-03-04', '2099-03-04', '2099-03-04')",
+        &[],
+    ),
 ];

@@ -14,6 +14,7 @@ import * as demo from "./flows/demo.mjs";
 import * as destruction from "./flows/destruction.mjs";
 import * as figures from "./flows/figures.mjs";
 import * as finding from "./flows/finding.mjs";
+import * as logIn from "./flows/log_in.mjs";
 import * as lists from "./flows/lists.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
@@ -25,7 +26,7 @@ import { Stage } from "./stage.mjs";
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--part <1 or 2>] [--files <directory>]";
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
-  1: { ...people, ...watching, ...finding, ...lists, ...figures },
+  1: { ...people, ...watching, ...finding, ...lists, ...figures, ...logIn },
   2: { ...management, ...administration, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };

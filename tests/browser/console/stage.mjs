@@ -73,7 +73,12 @@ export class Stage {
 
   async #serve(route) {
     const name = path.basename(new URL(route.request().url()).pathname) || "index.html";
-    await route.fulfill({ path: path.join(this.files, name), headers: { "Content-Security-Policy": "default-src 'self'; img-src 'self' data:" } });
+    const headers = { "Content-Security-Policy": "default-src 'self'; img-src 'self' data:" };
+    if (name !== "index.html") return route.fulfill({ path: path.join(this.files, name), headers });
+    // The server writes the log-in that the browser keeps into its own page.
+    const kept = /<meta name="platform-token"[^>]*>/.exec(await (await route.fetch()).text())?.[0] ?? "";
+    const page = await readFile(path.join(this.files, name), "utf8");
+    await route.fulfill({ body: page.replace("<head>", `<head>${kept}`), contentType: "text/html;charset=UTF-8", headers });
   }
 
   /** Sends a request directly to the server, because flows cut the relay. */
@@ -90,7 +95,7 @@ export class Stage {
     const visitor = kept ?? (await this.visitor());
     Object.assign(visitor, { expectsCuts, complaints: [], foreign: [], user: KEPT.test(user) ? user : undefined });
     if (kept) await visitor.page.goto(`${visitor.base}/#/${page}`);
-    else await visitor.logIn(user, password, { page, stay: true });
+    else await visitor.logIn(user, password, { page });
     return visitor;
   }
 
@@ -155,11 +160,10 @@ export class Visitor {
     if (!(this.expectsCuts && EXPECTED_WHEN_CUT.test(text))) this.complaints.push(text);
   }
 
-  async logIn(user = "main/admin", password = PASSWORD, { stay = false, page = "overview" } = {}) {
+  async logIn(user = "main/admin", password = PASSWORD, { page = "overview" } = {}) {
     await this.page.goto(`${this.base}/#/${page}`);
     await this.page.getByLabel("User", { exact: false }).first().fill(user);
     await this.page.getByLabel("Password").fill(password);
-    if (stay) await this.page.getByLabel("Stay logged in in this tab").check();
     await this.page.getByRole("button", { name: "Log in" }).click();
     return this;
   }

@@ -56,6 +56,8 @@ pub enum Noun {
     Subscription,
     /// A client that may request access tokens.
     TokenClient,
+    /// An access token that a user requested for itself.
+    AccessToken,
     /// An event-processing module.
     Module,
     /// A retention rule.
@@ -95,6 +97,7 @@ impl fmt::Display for Noun {
             Self::Application => "application",
             Self::Subscription => "subscription",
             Self::TokenClient => "token client",
+            Self::AccessToken => "access token",
             Self::Module => "module",
             Self::RetentionRule => "retention rule",
             Self::Session => "session",

@@ -41,10 +41,11 @@ const PLAN_BY_INDEX: &str = include_str!("../../../../sql/queries/tenants/plan_b
 /// The tables whose rows of one tenant are unbounded, with the rest of their keys. A table comes before the tables its
 /// rows reference, so that deleting a row cascades to few others. Rows of other tables are deleted with the tenant
 /// itself. Applications are deleted first of all, because they have users in other tenants.
-const CONTENTS: [(&str, &str); 23] = [
+const CONTENTS: [(&str, &str); 24] = [
     ("subscriptions", "application"),
     ("access_tokens", "hash"),
     ("token_clients", "id"),
+    ("user_tokens", "id"),
     ("bulk_operations", "id"),
     ("bulk_operation_targets", "bulk_operation, position"),
     ("measurement_rollups", "source, shape, hour, zone"),

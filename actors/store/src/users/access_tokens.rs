@@ -14,6 +14,8 @@ const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql"
 const SWEEP: &str = include_str!("../../../../sql/queries/access_tokens/sweep.sql");
 const SWEEP_LIMIT_TOKENS: &str = include_str!("../../../../sql/queries/account_limits/sweep_tokens.sql");
 
+const SWEEP_USER_TOKENS: &str = include_str!("../../../../sql/queries/user_tokens/sweep.sql");
+
 /// How long an expired token is kept, so that its client receives the error for an expired token (T-05).
 const KEPT: Duration = Duration::from_secs(3600);
 /// The number of tokens that one statement of a sweep deletes.
@@ -28,6 +30,15 @@ pub struct Issued {
     pub at: Timestamp,
 }
 
+/// Who requested a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requested {
+    /// A client of the token service.
+    ByClient,
+    /// The user itself, with its password (T-10).
+    ByUser,
+}
+
 /// The rights that a token grants.
 #[derive(Debug, Clone)]
 pub struct Granted {
@@ -39,6 +50,8 @@ pub struct Granted {
     pub scope: Scope,
     /// How long the token is still valid, by the database's clock; `None` when it has expired.
     pub remaining: Option<Duration>,
+    /// Who requested the token.
+    pub requested: Requested,
 }
 
 /// Stores a new token of a client with its lifetime. Returns `None` when the client no longer exists. One statement.
@@ -77,6 +90,7 @@ pub async fn find_token(database: &Database, token: TokenHash) -> Result<Option<
         user: row.get(1),
         scope: scope(&row.get::<_, Vec<String>>(2))?,
         remaining: Duration::try_from_secs_f64(remaining).ok().filter(|remaining| !remaining.is_zero()),
+        requested: if row.get(4) { Requested::ByUser } else { Requested::ByClient },
     }))
 }
 
@@ -86,13 +100,14 @@ pub(crate) fn scope(words: &[String]) -> Result<Scope> {
         .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
 }
 
-/// Deletes expired tokens in small batches, those of the limits query too.
+/// Deletes expired tokens in small batches, those of users and of the limits query too.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn sweep(database: &Database) -> Result<()> {
     let kept = KEPT.as_secs_f64();
     while database.loader().await?.execute(SWEEP, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
+    while database.loader().await?.execute(SWEEP_USER_TOKENS, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
     while database.loader().await?.execute(SWEEP_LIMIT_TOKENS, &[&CHUNK]).await? == CHUNK as u64 {}
     Ok(())
 }

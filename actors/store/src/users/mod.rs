@@ -8,6 +8,7 @@ pub mod group_members;
 pub mod groups;
 pub mod session_ends;
 pub mod token_clients;
+pub mod user_tokens;
 
 use std::collections::HashMap;
 use std::sync::Arc;

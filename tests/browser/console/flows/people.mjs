@@ -45,33 +45,74 @@ export async function a_wrong_password_shows_an_error_and_the_right_one_opens_th
   await visitor.leave();
 }
 
-export async function credentials_are_forgotten_on_reload_unless_the_user_stays(stage) {
+/** Returns what a script of the page could read of a log-in. */
+const readable = (page) => page.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length + document.querySelectorAll('meta[name="platform-token"]').length);
+
+export async function the_log_in_survives_a_reload_and_ends_in_every_tab_at_log_out(stage) {
   const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
   await visitor.logIn();
-  await visitor.isLive();
-  await visitor.page.reload();
-  await visitor.page.getByLabel("Password").waitFor();
-  await visitor.logIn("main/admin", PASSWORD, { stay: true });
   await visitor.isLive();
   await visitor.page.reload();
   await visitor.page.getByRole("heading", { name: "Overview" }).waitFor();
   await visitor.isLive();
+  assert.equal(await readable(visitor.page), 0);
+  // A tab that a person opens by its address is logged in, too.
+  const other = await visitor.context.newPage();
+  await other.goto(`${stage.base}/#/devices`);
+  await other.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
+  await other.locator(".connection.live").waitFor();
   await visitor.button("Log out").click();
   await visitor.page.getByLabel("Password").waitFor();
-  assert.equal(await visitor.page.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length), 0);
+  await other.getByLabel("Password").waitFor();
+  await other.reload();
+  await other.getByLabel("Password").waitFor();
   await visitor.leave();
 }
 
-export async function a_page_that_the_browser_kept_asks_for_the_password(stage) {
+export async function the_password_is_exchanged_for_a_token_and_forgotten(stage) {
+  const visitor = await stage.visitor();
+  const schemes = [];
+  visitor.page.on("request", async (request) => {
+    const authorization = await request.headerValue("authorization");
+    if (authorization) schemes.push([request.method(), new URL(request.url()).pathname, authorization.split(" ")[0]]);
+  });
+  await visitor.logIn();
+  await visitor.isLive();
+  assert.deepEqual(schemes.filter(([, , scheme]) => scheme !== "Bearer"), [["POST", "/user/currentUser/tokens", "Basic"]]);
+  await visitor.leave();
+}
+
+export async function a_log_in_that_another_one_ended_asks_for_the_password(stage) {
+  await stage.fleet.user("double", VIEWER, ["ROLE_INVENTORY_READ"]);
+  const [one, two] = [await stage.visitor(), await stage.visitor()];
+  one.expectsCuts = two.expectsCuts = true;
+  for (const visitor of [one, two]) {
+    await visitor.logIn("main/double", VIEWER);
+    await visitor.isLive();
+  }
+  await one.go("profile", "Profile");
+  await one.page.getByText("this log-in").waitFor();
+  await one.page.getByRole("button", { name: /^End the log-in/ }).click();
+  await one.confirms("End log-in");
+  await two.page.getByLabel("Password").waitFor();
+  await one.isLive();
+  await one.leave();
+  await two.leave();
+}
+
+export async function a_page_that_the_browser_kept_is_logged_out_with_the_others(stage) {
   const visitor = await stage.visitor();
   await visitor.logIn();
   await visitor.isLive();
+  // The log-in ended while the page was kept.
+  await visitor.context.clearCookies();
   await visitor.page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
   await visitor.page.getByLabel("Password").waitFor();
   await visitor.leave();
 }
 
-export async function a_tab_that_the_console_opens_is_logged_in_and_no_other(stage) {
+export async function a_tab_that_the_console_opens_is_logged_in(stage) {
   const visitor = await stage.visitor();
   await visitor.logIn("main/admin", PASSWORD, { page: "devices" });
   await visitor.isLive();
@@ -80,13 +121,7 @@ export async function a_tab_that_the_console_opens_is_logged_in_and_no_other(sta
   const tab = await opened;
   await tab.getByRole("heading", { level: 1, name: "meter 002" }).waitFor();
   await visitor.page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
-  assert.equal(await tab.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length), 0);
-  // A page of the same origin that is loaded there later asks in vain.
-  await tab.reload();
-  await tab.getByLabel("Password").waitFor();
-  const other = await visitor.context.newPage();
-  await other.goto(`${stage.base}/#/devices`);
-  await other.getByLabel("Password").waitFor();
+  assert.equal(await readable(tab), 0);
   await visitor.leave();
 }
 
@@ -116,7 +151,7 @@ export async function a_withdrawn_password_leads_back_to_the_log_in_page(stage) 
   await visitor.sees("meter 002");
   await stage.fleet.call("PUT", "/user/main/users/leaver", { password: "another-secret" });
   // Nobody clicks: rows of somebody who may no longer see them do not stay.
-  await visitor.sees("The server no longer accepts your password");
+  await visitor.sees("The server no longer accepts your log-in");
   await visitor.leave();
 }
 

@@ -2,12 +2,15 @@
 //! console/README.md describes it. It uses the public API and the public channels only, so it needs no rights of its
 //! own.
 
+mod log_in;
+
 use actix_web::guard::GuardContext;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 
 use crate::http::encoding::accepts_gzip;
 use crate::http::error::{ApiError, Result};
+pub use log_in::keep_log_in;
 
 /// A file of the console.
 struct File {
@@ -24,7 +27,7 @@ const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/console_files.rs"));
 /// The page that loads all other files.
 const PAGE: &str = "index.html";
 /// The page at `/` of a server that was built without the console.
-const NO_CONSOLE: &str = include_str!("../docs/no-console.html");
+const NO_CONSOLE: &str = include_str!("../../docs/no-console.html");
 
 /// All content comes from this server, and no script or style is inline.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
@@ -43,9 +46,17 @@ pub fn wants_page(request: &GuardContext<'_>) -> bool {
     })
 }
 
-/// `GET` and `HEAD /` of a browser: returns the page of the console, to everyone.
+/// The beginning of the page, after which the token of a kept log-in is inserted.
+const HEAD: &[u8] = b"<head>";
+
+/// `GET` and `HEAD /` of a browser: returns the page of the console, to everyone, with the log-in that the browser
+/// keeps.
 pub async fn page(request: HttpRequest) -> HttpResponse {
-    let response = match find(PAGE) {
+    let page = find(PAGE);
+    if let (Some(page), Some(token)) = (page, log_in::kept(&request).await) {
+        return logged_in(page, &token);
+    }
+    let response = match page {
         // The page names the other files, so it is requested again after every update.
         Some(page) => respond(&request, page, "no-cache", POLICY),
         None => HttpResponse::Ok()
@@ -73,7 +84,25 @@ fn find(name: &str) -> Option<&'static File> {
     FILES.iter().find(|file| file.name == name)
 }
 
+/// Returns the page with a token, which no cache may keep: a script of the same origin could read it there.
+fn logged_in(page: &File, token: &str) -> HttpResponse {
+    let after =
+        page.plain.windows(HEAD.len()).position(|bytes| bytes == HEAD).map_or(0, |at| at + HEAD.len());
+    let token = format!("\n<meta name=\"platform-token\" content=\"{token}\">");
+    let body = [&page.plain[..after], token.as_bytes(), &page.plain[after..]].concat();
+    headed(page, "no-store", POLICY).body(body)
+}
+
 fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'static str) -> HttpResponse {
+    let mut response = headed(file, caching, policy);
+    if accepts_gzip(request.headers()) {
+        response.insert_header((header::CONTENT_ENCODING, "gzip")).body(file.gzip)
+    } else {
+        response.body(file.plain)
+    }
+}
+
+fn headed(file: &File, caching: &'static str, policy: &'static str) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response
         .insert_header((header::CONTENT_TYPE, file.media_type))
@@ -82,11 +111,7 @@ fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .insert_header((HeaderName::from_static("cross-origin-opener-policy"), "same-origin"));
-    if accepts_gzip(request.headers()) {
-        response.insert_header((header::CONTENT_ENCODING, "gzip")).body(file.gzip)
-    } else {
-        response.body(file.plain)
-    }
+    response
 }
 
 fn varying(mut response: HttpResponse, headers: &'static str) -> HttpResponse {

@@ -1,0 +1,134 @@
+//! Access tokens that users request for themselves, in PostgreSQL, which stores only their hashes (T-08, T-10).
+//! Revoking one counts as a change of the user: every server drops the callers that it cached, and ends their sessions.
+
+use std::time::Duration;
+
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::timestamp::Timestamp;
+use platform_model::token_client::TokenHash;
+use platform_model::user_token::{LONGEST, MOST_TOKENS, NewUserToken, UserToken};
+use tokio_postgres::Row;
+
+use crate::Database;
+use crate::announcements::change;
+use crate::users::access_tokens;
+
+const INSERT: &str = include_str!("../../../../sql/queries/user_tokens/insert.sql");
+const DELETE_SURPLUS: &str = include_str!("../../../../sql/queries/user_tokens/delete_surplus.sql");
+const LIST: &str = include_str!("../../../../sql/queries/user_tokens/list.sql");
+const RENEW: &str = include_str!("../../../../sql/queries/user_tokens/renew.sql");
+const DELETE: &str = include_str!("../../../../sql/queries/user_tokens/delete.sql");
+
+/// A token to store.
+#[derive(Debug, Clone, Copy)]
+pub struct Draft<'d> {
+    /// The tenant of the user.
+    pub tenant: &'d TenantId,
+    /// The user.
+    pub user: &'d str,
+    /// The name in paths.
+    pub id: &'d str,
+    /// The hash of the token.
+    pub hash: TokenHash,
+    /// The name for people, and the scope.
+    pub new: &'d NewUserToken,
+    /// The lifetime of the token without a renewal.
+    pub validity: Duration,
+    /// The hash of the stored form of the password with which the user was authenticated.
+    pub password: TokenHash,
+}
+
+/// Stores a token of a user. It replaces the token that ends first if the user has too many. Returns `None` when the
+/// user was disabled or deleted, or has another password meanwhile. One transaction.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn insert_token(database: &Database, draft: Draft<'_>) -> Result<Option<UserToken>> {
+    let (tenant, validity, longest) =
+        (draft.tenant.as_str(), draft.validity.as_secs_f64(), LONGEST.as_secs_f64());
+    let scope: Vec<&str> = draft.new.scope.words().collect();
+    let (hash, password) = (draft.hash.bytes(), draft.password.bytes());
+    change(database, async |transaction, announcements| {
+        let name = &draft.new.name;
+        let row = transaction
+            .query_opt(
+                INSERT,
+                &[&tenant, &draft.user, &draft.id, &hash, name, &scope, &validity, &longest, &password],
+            )
+            .await?;
+        let Some(row) = row else { return Ok(None) };
+        let surplus = transaction.query(DELETE_SURPLUS, &[&tenant, &draft.user, &MOST_TOKENS]).await?;
+        if !surplus.is_empty() {
+            announcements.add_user(draft.tenant, draft.user);
+        }
+        from_row(&row).map(Some)
+    })
+    .await
+}
+
+/// Lists the valid tokens of a user, newest first.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_tokens(database: &Database, tenant: &TenantId, user: &str) -> Result<Vec<UserToken>> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(LIST).await?;
+    let rows = client.query(&statement, &[&tenant.as_str(), &user]).await?;
+    rows.iter().map(from_row).collect()
+}
+
+/// Extends a token of a user by `validity` from now, at most up to its end. One statement.
+///
+/// # Errors
+/// `NotFound` for a token that is unknown or expired; `Unavailable` or `Database`.
+pub async fn renew_token(
+    database: &Database,
+    tenant: &TenantId,
+    user: &str,
+    id: &str,
+    validity: Duration,
+) -> Result<UserToken> {
+    let client = database.reader().await?;
+    let statement = client.prepare_cached(RENEW).await?;
+    let row = client.query_opt(&statement, &[&tenant.as_str(), &user, &id, &validity.as_secs_f64()]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::AccessToken, id))?)
+}
+
+/// Revokes a token of a user, or all of them without an id, and notifies every server process. Returns the ids. One
+/// transaction.
+///
+/// # Errors
+/// `NotFound` for an unknown id; `Unavailable` or `Database`.
+pub async fn delete_tokens(
+    database: &Database,
+    tenant: &TenantId,
+    user: &str,
+    id: Option<&str>,
+) -> Result<Vec<String>> {
+    change(database, async |transaction, announcements| {
+        let rows = transaction.query(DELETE, &[&tenant.as_str(), &user, &id]).await?;
+        if let (Some(id), true) = (id, rows.is_empty()) {
+            return Err(Error::not_found(Noun::AccessToken, id));
+        }
+        if !rows.is_empty() {
+            announcements.add_user(tenant, user);
+        }
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    })
+    .await
+}
+
+fn from_row(row: &Row) -> Result<UserToken> {
+    Ok(UserToken {
+        id: row.get(0),
+        name: row.get(1),
+        scope: access_tokens::scope(&row.get::<_, Vec<String>>(2))?,
+        creation_time: Timestamp::stored(row.get(3), 0),
+        expiration_time: Timestamp::stored(row.get(4), 0),
+        end_time: Timestamp::stored(row.get(5), 0),
+        hash: TokenHash::stored(row.get(6))
+            .ok_or_else(|| Error::not_found(Noun::AccessToken, row.get::<_, String>(0)))?,
+        remaining: Duration::try_from_secs_f64(row.get(7)).unwrap_or_default(),
+    })
+}
