@@ -73,9 +73,19 @@ async fn commands_that_change_something_are_audited_as_those_of_the_operator() {
     succeed(directory.path(), &tenant, "");
     succeed(directory.path(), &["admin", "user", "create", "t7", "mia"], "first-secret\n");
     succeed(directory.path(), &["admin", "user", "passwd", "t7", "mia"], "second-secret\n");
-    succeed(directory.path(), &["admin", "token", "client", "create", "t7", "--user", "mia"], "");
+    let client =
+        succeed(directory.path(), &["admin", "token", "client", "create", "t7", "--user", "mia"], "");
+    let (key, _) = client.split_once(' ').unwrap();
+    succeed(directory.path(), &["admin", "token", "client", "delete", key], "");
     let account = "6f0a2d6e-5b1c-4f62-8a44-0a6f1e2d3c4b";
     succeed(directory.path(), &["admin", "limits", "token", "create", account], "");
+    succeed(directory.path(), &["admin", "limits", "set", account, "--max-server-meta", "1"], "");
+    succeed(directory.path(), &["admin", "limits", "token", "delete", account], "");
+    let service = serde_json::json!({"name": "rules", "key": "rules-key", "type": "MICROSERVICE"});
+    let owner = Caller::new(program.base(), Some(("t7/admin", "first-secret")));
+    let service = owner.create("/application/applications", &service).await;
+    let service = service["id"].as_str().unwrap();
+    succeed(directory.path(), &["admin", "application", "route", service, "http://127.0.0.1:9"], "");
 
     let records = async |user: &str, password: &str| {
         let page = Caller::new(program.base(), Some((user, password)));
@@ -86,10 +96,19 @@ async fn commands_that_change_something_are_audited_as_those_of_the_operator() {
     };
     let mut of_tenant = records("t7/admin", "first-secret").await;
     of_tenant.sort();
-    let expected = ["Tenant created", "Token client created", "User created", "User created", "User update"];
+    let expected = [
+        "Application routed",
+        "Tenant created",
+        "Token client created",
+        "Token client deleted",
+        "User created",
+        "User created",
+        "User update",
+    ];
     assert_eq!(of_tenant, expected);
     let of_management = records("management/admin", "admin-secret").await;
-    assert_eq!(of_management, ["Tenant created", "Limits token created"]);
+    let of_account = ["Limits token created", "Limits of account updated", "Limits tokens deleted"];
+    assert_eq!(of_management, [&["Tenant created"], &of_account[..]].concat());
 }
 
 #[tokio::test]
