@@ -62,15 +62,11 @@ pub fn run() -> ExitCode {
         Command::Applications { settings, task } => administer(&settings, async |database, _| {
             administration::applications::perform(database, &task).await
         }),
-        Command::Secrets { settings, task } => on_database(&settings, async |database, _| {
-            administration::secrets::perform(&settings.store, database, &task).await
-        }),
+        Command::Secrets { settings, task } => change_secrets(&settings, &task),
         Command::Servers { settings, task } => {
             administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
         }
-        Command::Backup { settings, backup } => on_database(&settings, async |database, url| {
-            backup::create(&settings.store, database, url, &backup.file).await
-        }),
+        Command::Backup { settings, backup } => back_up(&settings, &backup.file),
         Command::Status { settings, output, scope } => {
             return report(System::new().block_on(diagnosis::status(&settings, output, scope)));
         }
@@ -99,6 +95,20 @@ fn relocate(store: &mut StoreSettings) {
         store.data_dir = relocation.data_dir;
         store.relocated = Some(relocation.reason);
     }
+}
+
+/// Performs `platform admin secret`.
+fn change_secrets(settings: &Settings, task: &cli::SecretTask) -> Result<(), Failure> {
+    on_database(settings, async |database, _| {
+        Box::pin(administration::secrets::perform(&settings.store, database, task)).await
+    })
+}
+
+/// Performs `platform backup`.
+fn back_up(settings: &Settings, file: &Path) -> Result<(), Failure> {
+    on_database(settings, async |database, url| {
+        Box::pin(backup::create(&settings.store, database, url, file)).await
+    })
 }
 
 /// Prints the findings of `platform status` or `platform doctor` and returns the exit code.
@@ -268,7 +278,7 @@ fn administer<T: std::fmt::Display>(
 ) -> Result<(), Failure> {
     on_database(settings, async |database, _| {
         database.migrate().await?;
-        let key = secret_key::open(&settings.store, database).await?;
+        let key = Box::pin(secret_key::open(&settings.store, database)).await?;
         Ok(command(database, &key).await?.to_string())
     })
 }

@@ -126,6 +126,19 @@ fn parents() -> [Path; 2] {
     [at(block).get(inventory_parents::list), at(&format!("{block}/{{child}}")).get(inventory_parents::get)]
 }
 
+/// Returns the paths of the access tokens that users request for themselves. They work on a full disk, because an
+/// administrator logs in to make room.
+fn log_ins() -> [Path; 3] {
+    let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too();
+    let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too();
+    let of_console = at("/console/login").without_room_too().put(console::keep_log_in);
+    [
+        tokens.post(user_tokens::create).delete(user_tokens::remove_all).reserved(),
+        token.put(user_tokens::renew).delete(user_tokens::remove).reserved(),
+        of_console.reserved(),
+    ]
+}
+
 #[rustfmt::skip]
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
@@ -203,12 +216,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
     paths.push(at("/user/currentUser").get(current_user::get).put(current_user::update));
-    // An administrator logs in to make room.
-    let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too().post(user_tokens::create);
-    paths.push(tokens.delete(user_tokens::remove_all).reserved());
-    let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too()
-        .put(user_tokens::renew);
-    paths.push(token.delete(user_tokens::remove).reserved());
+    paths.extend(log_ins());
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));
@@ -269,7 +277,6 @@ fn paths() -> Vec<Path> {
     paths.push(at("/retention/retentions/{id}/preview").get(retention::preview));
     paths.push(at("/retention/preview").without_room_too().post(retention::preview_of_body));
     paths.push(at("/retention/runs").get(retention::list_runs));
-
     paths.push(at("/application/tokenClients").get(token_clients::list).post(token_clients::create));
     paths.push(at("/application/tokenClients/{id}").get(token_clients::get).delete(token_clients::remove));
 
@@ -287,7 +294,6 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
-    paths.push(at("/console/login").without_room_too().put(console::keep_log_in).reserved());
     paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
     // The documentation is the same for everyone.
     paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());

@@ -81,7 +81,7 @@ pub(super) enum Proof {
         scope: Scope,
         /// The expiry of the token.
         expires: Instant,
-        /// Who requested the token.
+        /// The requester of the token.
         requested: Requested,
     },
 }

@@ -58,6 +58,15 @@ struct Manifest {
     secret_key_fingerprint: String,
 }
 
+impl Manifest {
+    /// Describes a backup that this program makes now.
+    fn of_now(schema: i64, postgres: u32, secret_key_fingerprint: String) -> Self {
+        let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let program = env!("CARGO_PKG_VERSION").into();
+        Self { format: FORMAT, program, schema, postgres, created, secret_key_fingerprint }
+    }
+}
+
 /// Writes a backup and returns the message for the operator. The file has mode 600 and gets its name when it is
 /// complete and synchronized to the disk. The target `-` is the standard output; the message then goes to the standard
 /// error.
@@ -88,14 +97,7 @@ pub async fn create(
     let fingerprint = secret_key::existing(store, database).await?.fingerprint();
     let postgres = database.postgres_version().await?;
     let dump = client_program("pg_dump", store.postgres_bin_dir.as_deref(), postgres)?;
-    let manifest = Manifest {
-        format: FORMAT,
-        program: env!("CARGO_PKG_VERSION").into(),
-        schema,
-        postgres,
-        created: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        secret_key_fingerprint: fingerprint,
-    };
+    let manifest = Manifest::of_now(schema, postgres, fingerprint);
     let mut dump = client(&dump, url)?;
     dump.args(["--format=custom", "--no-owner", "--no-privileges"])
         .stdin(Stdio::null())

@@ -260,13 +260,29 @@ fn parse_from_sources(
     Ok(command)
 }
 
+impl ConfigCommand {
+    fn parsed(self, described: &clap::Command, matches: &ArgMatches, sources: &Sources<'_>) -> Command {
+        match self {
+            Self::Check(settings) => {
+                let file = sources.file.map(|file| (file.path().to_owned(), file.len()));
+                Command::ConfigCheck { settings, file }
+            }
+            Self::Show(given) => {
+                let Diagnosis { settings, output } = *given;
+                let shown = config::shown(described, data_dir::innermost(matches), sources);
+                Command::ConfigShow { settings: settings.into(), output, shown }
+            }
+        }
+    }
+}
+
 /// Parses a command line.
 fn parse_with(
     described: &clap::Command,
     arguments: &[OsString],
     sources: &Sources<'_>,
 ) -> Result<(Command, ArgMatches), clap::Error> {
-    let Sources { merged: environment, file, .. } = *sources;
+    let environment = sources.merged;
     let mut command = config::with_environment(described.clone(), environment);
     let matches = match command.try_get_matches_from_mut(arguments) {
         // Commands that send requests to a server take no settings of this machine's server.
@@ -301,15 +317,7 @@ fn parse_with(
         Some(TopLevel::Doctor(given)) => {
             Command::Doctor { settings: given.settings.into(), output: given.output }
         }
-        Some(TopLevel::Config(ConfigCommand::Check(settings))) => {
-            let file = file.map(|file| (file.path().to_owned(), file.len()));
-            Command::ConfigCheck { settings, file }
-        }
-        Some(TopLevel::Config(ConfigCommand::Show(given))) => {
-            let Diagnosis { settings, output } = *given;
-            let shown = config::shown(described, data_dir::innermost(&matches), sources);
-            Command::ConfigShow { settings: settings.into(), output, shown }
-        }
+        Some(TopLevel::Config(command)) => command.parsed(described, &matches, sources),
         Some(TopLevel::Server(command)) => {
             let (task, store) = command.task();
             Command::Servers { settings: settings(store)?, task }

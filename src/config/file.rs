@@ -55,7 +55,7 @@ impl ConfigFile {
         path.map(|path| Self::read(Path::new(&path), table)).transpose()
     }
 
-    /// Reads a file. What is wrong in it is among its [`faults`](Self::faults).
+    /// Reads a file. Its mistakes are among its [`faults`](Self::faults).
     ///
     /// # Errors
     /// The file cannot be read.

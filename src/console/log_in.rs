@@ -1,8 +1,8 @@
 //! The log-in of the console, which a browser keeps across reloads and in every tab
 //! (T-11; docs/decisions/0023-log-in-of-the-console.md).
 //!
-//! The browser keeps the access token of the console in a cookie that no script can read. It is no credential for the
-//! API: the server only writes it into the page of the console, and only when a browser opens this page as a document
+//! The browser keeps the access token of the console in a cookie that no script can read. It is not a credential for
+//! the API: the server only writes it into the page of the console, and only when a browser opens this page as a document
 //! of its own. A hosted application under the domain of its tenant has the origin of the console, so it may request
 //! the page, but gets it without the token; and it cannot look into a window of the console, because the page may not
 //! be framed and its opener policy separates it from the window that opened it.
@@ -16,7 +16,7 @@ use crate::http::head::{Head, SEC_FETCH_DEST};
 use crate::http::hosted::Policies;
 use crate::http::{authority, base};
 
-/// How a browser says that it opens a page instead of loading it for a script.
+/// The header in which a browser says that it opens a page instead of loading it for a script.
 static SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 /// The cookie over HTTP.
 const COOKIE: &str = "platform-console";
@@ -65,7 +65,7 @@ fn opens_document(request: &HttpRequest) -> Option<bool> {
     }
 }
 
-/// Returns whether no hosted application has the origin of this address: it is no domain of a tenant, and the policy
+/// Returns whether no hosted application has the origin of this address: it is not a domain of a tenant, and the policy
 /// of applications is a sandbox without an origin.
 async fn confines_applications(request: &HttpRequest) -> bool {
     let (authenticator, policies) = (request.state::<Authenticator>(), request.state::<Policies>());

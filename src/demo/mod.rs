@@ -103,7 +103,7 @@ impl Demo {
         stop: impl Future<Output = ()>,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let Self { arguments, greeting } = self;
-        let key = secret_key::open(&settings.store, database).await?;
+        let key = Box::pin(secret_key::open(&settings.store, database)).await?;
         let chosen = (!greeting.generated).then_some(greeting.password.as_str());
         let (operator, is_new) =
             Box::pin(account::prepare_in(database, &key, &greeting.password, chosen)).await?;

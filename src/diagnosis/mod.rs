@@ -136,6 +136,6 @@ pub async fn doctor(settings: &Settings, output: Output) -> Report {
     let mut findings = address::check(settings).await;
     findings.extend(machine::check(settings));
     findings.extend(files::check(settings));
-    findings.extend(database::check(settings).await);
+    findings.extend(Box::pin(database::check(settings)).await);
     Report { findings, output, judges: true }
 }

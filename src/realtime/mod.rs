@@ -233,8 +233,8 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19), or of a
-    /// whole header with `Bearer`.
+    /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19),
+    /// or of a whole header with `Bearer`.
     async fn authenticate(&self, token: &str) -> Result<Caller> {
         let token = token.trim();
         // An access token or a JWT names its scheme (T-10).

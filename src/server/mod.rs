@@ -82,7 +82,7 @@ impl Server {
         let (scheme, address) = (prerequisites.scheme(), prerequisites.address());
         let (limits, tls) = (settings.limits(), prerequisites.tls.clone());
         let database = open_database(settings, at).await?;
-        let secret_key = Arc::new(secret_key::open(&settings.store, &database).await?);
+        let secret_key = Arc::new(Box::pin(secret_key::open(&settings.store, &database)).await?);
         // The server listens before it creates users, so that a start that fails here has changed nothing and can be
         // repeated.
         let listeners = prerequisites.listen()?;
@@ -122,10 +122,8 @@ impl Server {
         let http = workers::listen(builder, listeners.clients, components.clone(), tls.clone(), table)
             .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
             .run();
-        let operators = match listeners.operators {
-            Some((address, listener)) => Some(operators::serve(address, listener, components.clone())?),
-            None => None,
-        };
+        let serve = |(address, listener)| operators::serve(address, listener, components.clone());
+        let operators = listeners.operators.map(serve).transpose()?;
         warn_of_exposure(settings);
         let module_request_hosts = settings.module_request_hosts.clone();
         let (drain, shutdown, workers) = (settings.drain, settings.shutdown, settings.workers);

@@ -27,7 +27,7 @@ const FORGET_RESOURCES_PASSWORDS: &str =
     include_str!("../../../sql/queries/sealed_texts/forget_resources_passwords.sql");
 const LIST_LIVING: &str = include_str!("../../../sql/queries/servers/list_living.sql");
 
-/// What is sealed.
+/// The kind of a sealed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealedKind {
     /// The value of a secret option; the place is its category and its key.
@@ -45,7 +45,7 @@ pub enum SealedKind {
 /// A sealed text with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedText {
-    /// What is sealed.
+    /// Its kind.
     pub kind: SealedKind,
     /// The tenant.
     pub tenant: String,
@@ -57,7 +57,7 @@ pub struct SealedText {
     pub sealed: String,
 }
 
-/// What takes the place of a sealed text.
+/// The text that replaces a sealed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
     /// The ciphertext under the new key.
@@ -66,7 +66,7 @@ pub struct Replacement {
     pub hash: Option<String>,
 }
 
-/// What happens to the texts under the old key.
+/// The fate of the texts under the old key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldTexts {
     /// They are sealed again.

@@ -2,8 +2,8 @@
 //!
 //! The tables have the columns and the indexes one would give them, the pool is deadpool-postgres and the statements
 //! are prepared once per connection: what a straightforward actix-web program would do. No authentication, no
-//! de-duplication, no notifications. The same `loadtest measurements --kind alarm` and `loadtest measurements` run against it as against
-//! the server.
+//! de-duplication, no notifications. The same `loadtest measurements --kind alarm` and `loadtest measurements` run
+//! against it as against the server.
 //!
 //! With `--bare` a measurement is parsed and nothing else: the floor for TRANSIENT. With `--unnest` nothing is served:
 //! the same rows are inserted by `INSERT … SELECT FROM unnest` on one connection, the floor for collections.

@@ -87,7 +87,7 @@ impl<'t> Fields<'t> {
     pub(super) fn refuse_value(&self, key: &str, value: &Found<'t>, reason: &str) {
         self.wrong.borrow_mut().push(key.to_owned());
         if value.span().is_empty() {
-            // The value is where the file is no valid TOML, which is a mistake of its own.
+            // The value is where the file is not valid TOML, which is a mistake of its own.
             return;
         }
         let quoted = quoted(self.mistakes.text(value.span()));

@@ -28,7 +28,7 @@ const OBJECTS: [(&str, ObjectKind); 3] =
 /// The rates of a group.
 pub(super) type Rates = [Option<Curve>; ACTS.len()];
 
-/// What is known of the population while the file is read.
+/// The population as far as it is known while the file is read.
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) plan: Plan,

@@ -15,7 +15,7 @@ pub(super) struct Mistakes<'a> {
     source: &'a Source<'a>,
     /// The positions in the text and the reasons.
     found: RefCell<Vec<(usize, String)>>,
-    /// The places where the file is no valid TOML, so that parts of it are unknown.
+    /// The places where the file is not valid TOML, so that parts of it are unknown.
     syntax: RefCell<Vec<(usize, String)>>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Mistakes<'a> {
         self.found.borrow_mut().push((at, reason.into()));
     }
 
-    /// Adds a place where the file is no valid TOML. Lacking keys are no mistakes from then on, because they may be
+    /// Adds a place where the file is not valid TOML. From then on, a lacking key is not a mistake, because it may be
     /// in the part that cannot be read.
     pub(super) fn add_syntax(&self, error: &toml::de::Error) {
         let at = error.span().map_or(0, |span| span.start);
@@ -55,7 +55,7 @@ impl<'a> Mistakes<'a> {
     }
 
     /// Returns an error that lists all mistakes in the order of their lines, or nothing if there are none. Of a line
-    /// that is no valid TOML only the first mistake is listed, because the others follow from it.
+    /// that is not valid TOML only the first mistake is listed, because the others follow from it.
     ///
     /// # Errors
     /// There is a mistake.

@@ -180,7 +180,7 @@ fn population<'t>(fields: &Fields<'t>, mistakes: &'t Mistakes<'t>) -> Described 
     described
 }
 
-/// What the reading of a phase needs of the file.
+/// The parts of the file that the reading of a phase needs.
 struct Reading<'a> {
     mistakes: &'a Mistakes<'a>,
     common: &'a Common,

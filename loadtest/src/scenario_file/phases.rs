@@ -9,7 +9,7 @@ use super::groups::{Described, Rates, check_acts};
 use super::mistakes::Mistakes;
 use crate::population::plan::{ACTS, Clients, FAULTS, Fault, FaultKind, PhasePlan, Stream};
 
-/// A phase with the doubts that mistakes leave.
+/// A phase, and the conditions that mistakes leave unknown.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) phase: PhasePlan,
@@ -85,7 +85,7 @@ fn of_phase(
     fields.end();
 }
 
-/// What a fault refers to.
+/// The parts of the file to which a fault refers.
 struct Around<'a> {
     described: &'a Described,
     names: &'a [&'a str],

@@ -2,6 +2,7 @@
 //! them to the exchange, and writes the notifications of the sessions, one frame at a time. No other module uses
 //! `actix-web-actors`.
 
+mod closing;
 mod frames;
 mod received;
 
@@ -31,7 +32,8 @@ use crate::connection::upgraded::DirectWriter;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::{authority, client_address};
-use frames::{Frames, array_of, close_reason, into_text};
+use closing::{close, close_because, end};
+use frames::{Frames, array_of, into_text};
 use received::ReceivedFrames;
 
 /// `GET /notification/realtime` with `Upgrade: websocket`. The request may come without credentials; the Bayeux
@@ -383,25 +385,4 @@ async fn refresh(realtime: &Realtime, caller: &mut Option<Caller>) -> Result<()>
         Err(_) => {}
     }
     Ok(())
-}
-
-/// Closes the socket with a code that says whether the client may try again.
-fn close_because(ctx: &mut WebsocketContext<WebSocket>, error: &ApiError) {
-    match error {
-        ApiError::Unauthorized => end(ctx),
-        ApiError::Platform(Error::Unavailable(why)) => close(ctx, CloseCode::Again, why),
-        ApiError::Platform(Error::Contended | Error::DiskFull) => {
-            close(ctx, CloseCode::Again, &error.to_string());
-        }
-        error => close(ctx, CloseCode::Invalid, &error.to_string()),
-    }
-}
-
-fn end(ctx: &mut WebsocketContext<WebSocket>) {
-    close(ctx, CloseCode::Policy, "credentials are no longer valid");
-}
-
-fn close(ctx: &mut WebsocketContext<WebSocket>, code: CloseCode, why: &str) {
-    ctx.close(Some(close_reason(code, why)));
-    ctx.stop();
 }

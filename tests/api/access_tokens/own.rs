@@ -200,7 +200,7 @@ async fn renewed_token_lasts_longer_and_its_socket_too() {
 
     assert_eq!(other.closed().await, Some(1008));
     renewed.get(OBJECTS).await.expect(200);
-    socket.ping().await;
+    assert_eq!(socket.ask(handshake(json!({}))).await["successful"], true);
     left.put(CURRENT, &json!({})).await.expect(401);
 }
 

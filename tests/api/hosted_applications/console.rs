@@ -1,6 +1,7 @@
 //! The log-in that a browser keeps for the console: only the page that a browser opens as a document of its own gets
 //! it, because a hosted application under the domain of its tenant has the origin of the console (T-11).
 
+use platform::config::Settings;
 use serde_json::json;
 
 use super::{get_with, host, with_plant};
@@ -94,7 +95,9 @@ async fn cookie_is_no_credential_for_the_api_or_a_hosted_file() {
 
 #[tokio::test]
 async fn browser_keeps_the_token_of_the_console_where_no_script_reads_it() {
-    let (server, plant) = with_plant().await;
+    let behind_proxy =
+        |settings: &mut Settings| settings.trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    let (server, plant) = TestServer::start_with(behind_proxy).await.with_admin();
     let token = token_of(&plant).await;
     let bearer = server.stranger().with_token(&token);
 

@@ -69,7 +69,12 @@ struct Secrets {
 impl Secrets {
     /// Creates a user with a generated password, a secret option and a microservice.
     async fn create(database: &TestDatabase, directory: &Path, server: &Program) -> Self {
-        let roles = ["--role", "ROLE_OPTION_MANAGEMENT_ADMIN", "--role", "ROLE_APPLICATION_MANAGEMENT_ADMIN"];
+        let roles = [
+            "ROLE_OPTION_MANAGEMENT_ADMIN",
+            "ROLE_APPLICATION_MANAGEMENT_ADMIN",
+            "ROLE_APPLICATION_MANAGEMENT_READ",
+        ];
+        let roles: Vec<_> = roles.iter().flat_map(|role| ["--role", role]).collect();
         let user = [&["admin", "user", "create", "main", "mia"][..], &roles].concat();
         let printed = succeed(database, directory, &user);
         let (user, password) = printed.trim().split_once(' ').unwrap();

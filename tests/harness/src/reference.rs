@@ -47,6 +47,12 @@ impl Exchange<'_> {
     pub fn check(&self) -> Result<(), String> {
         let found = operation(self.method, self.path);
         let Some((place, operation)) = found.filter(|_| !OF_ANY_PATH.contains(&self.status)) else {
+            // The page of the console is not a part of the API.
+            let is_console =
+                self.path == "/" && self.content_type.is_some_and(|of| of.starts_with("text/html"));
+            if is_console {
+                return Ok(());
+            }
             let refused = self.status >= 400 || self.method == "OPTIONS";
             return if refused { self.check_error() } else { Err("has no operation".into()) };
         };

@@ -33,8 +33,8 @@ pub struct StoredSession {
     pub lifetime: Duration,
 }
 
-/// The longest time without a server after which sessions continue. Storing them costs nothing: nothing happens meanwhile
-/// that they could receive.
+/// The longest time without a server after which sessions continue. Nothing happens meanwhile that they could receive,
+/// so storing them costs nothing.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(5 * 60);
 /// The longest pause of a client between two attempts to reach a server. CometD makes none longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -30,7 +30,7 @@ pub struct Issued {
     pub at: Timestamp,
 }
 
-/// Who requested a token.
+/// The requester of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Requested {
     /// A client of the token service.
@@ -50,7 +50,7 @@ pub struct Granted {
     pub scope: Scope,
     /// How long the token is still valid, by the database's clock; `None` when it has expired.
     pub remaining: Option<Duration>,
-    /// Who requested the token.
+    /// The requester of the token.
     pub requested: Requested,
 }
 
