@@ -2,10 +2,10 @@
 //! (T-11; docs/decisions/0023-log-in-of-the-console.md).
 //!
 //! The browser keeps the access token of the console in a cookie that no script can read. It is not a credential for
-//! the API: the server only writes it into the page of the console, and only when a browser opens this page as a document
-//! of its own. A hosted application under the domain of its tenant has the origin of the console, so it may request
-//! the page, but gets it without the token; and it cannot look into a window of the console, because the page may not
-//! be framed and its opener policy separates it from the window that opened it.
+//! the API: the server only writes it into the page of the console, and only when a browser opens this page as a
+//! document of its own. A hosted application under the domain of its tenant has the origin of the console, so it may
+//! request the page, but gets it without the token; and it cannot look into a window of the console, because the page
+//! may not be framed and its opener policy separates it from the window that opened it.
 
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{HttpRequest, HttpResponse};

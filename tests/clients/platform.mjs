@@ -17,6 +17,11 @@ const STOP = 60_000;
 export const PASSWORD = "client-suite-secret";
 const ROLES = ["ROLE_INVENTORY_READ", "ROLE_EVENT_READ", "ROLE_ALARM_READ"];
 
+/** Returns the variables of this process, except settings of the server. */
+function foreignEnvironment() {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_")));
+}
+
 export class Platform {
   /** Every server that was started, so that none stays behind. */
   static all = [];
@@ -47,9 +52,8 @@ export class Platform {
 
   /** Starts the server on its data; also after `terminate`. */
   async launch() {
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("PLATFORM_"));
     const env = {
-      ...Object.fromEntries(inherited),
+      ...foreignEnvironment(),
       PLATFORM_LISTEN: "127.0.0.1:0",
       PLATFORM_DATA_DIR: path.join(this.#directory, "data"),
       PLATFORM_ADMIN_PASSWORD: PASSWORD,
@@ -69,7 +73,7 @@ export class Platform {
 
   /** Runs `platform admin` on the database of the running server. */
   async admin(...parameters) {
-    const env = { ...process.env, PLATFORM_DATA_DIR: path.join(this.#directory, "data") };
+    const env = { ...foreignEnvironment(), PLATFORM_DATA_DIR: path.join(this.#directory, "data") };
     await promisify(execFile)(this.#program, ["admin", ...parameters], { env, cwd: this.#directory });
   }
 

@@ -39,6 +39,9 @@ async fn fill(server: &TestServer, tenant: &str) {
             SELECT $1, $1 || n, 'x', 'user1', '{READ}', 'x', now() FROM generate_series(1, 2500) n",
         "INSERT INTO access_tokens (tenant, hash, client, scope, issued_at, expires_at) \
             SELECT $1, ($1 || n)::bytea, $1 || 1, '{READ}', now(), now() FROM generate_series(1, 2500) n",
+        "INSERT INTO user_tokens (tenant, id, user_name, hash, name, scope, created_at, expires_at, ends_at) \
+            SELECT $1, n::text, 'user1', ($1 || n)::bytea, 'x', '{READ}', now(), now() + interval '1 hour', \
+            now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO publication_listeners (tenant, server, hears) SELECT $1, server, true FROM publication_servers",
         // Servers delete what belongs to a server that is gone, so these rows belong to the running one.
         "INSERT INTO user_sessions (tenant, user_name, server, clients) \
