@@ -126,13 +126,14 @@ fn parents() -> [Path; 2] {
     [at(block).get(inventory_parents::list), at(&format!("{block}/{{child}}")).get(inventory_parents::get)]
 }
 
-/// Returns the paths of the access tokens that users request for themselves. They work on a full disk, because an
-/// administrator logs in to make room.
-fn log_ins() -> [Path; 3] {
+/// Returns the paths of the requesting user and of the access tokens that it requests for itself. The tokens work on a
+/// full disk, because an administrator logs in to make room.
+fn of_current_user() -> [Path; 4] {
     let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too();
     let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too();
     let of_console = at("/console/login").without_room_too().put(console::keep_log_in);
     [
+        at("/user/currentUser").get(current_user::get).put(current_user::update),
         tokens.post(user_tokens::create).delete(user_tokens::remove_all).reserved(),
         token.put(user_tokens::renew).delete(user_tokens::remove).reserved(),
         of_console.reserved(),
@@ -215,8 +216,7 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
-    paths.push(at("/user/currentUser").get(current_user::get).put(current_user::update));
-    paths.extend(log_ins());
+    paths.extend(of_current_user());
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));

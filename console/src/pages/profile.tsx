@@ -69,7 +69,7 @@ interface Token {
 function LogIns() {
   const tokens = useLoad(() => get<{ tokens: Token[] }>("/user/currentUser/tokens"), []);
   return (
-    <Card title="Where you are logged in" aside={<Action class="small" label="Log out everywhere" confirm={{ title: "Log out everywhere?", text: "All your log-ins and tokens are revoked at once, this one too.", button: "Log out everywhere" }} run={() => call("DELETE", "/user/currentUser/tokens").then(() => logOut())}>Log out everywhere</Action>}>
+    <Card title="Where you are logged in" aside={<><Standing of={tokens} /> <Action class="small" label="Log out everywhere" confirm={{ title: "Log out everywhere?", text: "All your log-ins and tokens are revoked at once, this one too.", button: "Log out everywhere" }} run={() => call("DELETE", "/user/currentUser/tokens").then(() => logOut())}>Log out everywhere</Action></>}>
       <States of={tokens}>
         {({ tokens: list }) => (
           <ul class="rows">

@@ -72,6 +72,7 @@ export class Stage {
   }
 
   async #serve(route) {
+    if (route.request().method() !== "GET") return route.continue();
     const name = path.basename(new URL(route.request().url()).pathname) || "index.html";
     const headers = { "Content-Security-Policy": "default-src 'self'; img-src 'self' data:" };
     if (name !== "index.html") return route.fulfill({ path: path.join(this.files, name), headers });

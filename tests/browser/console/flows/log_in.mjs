@@ -55,8 +55,8 @@ async function attack() {
       try {
         // The console shows its navigation to whoever is logged in.
         if (opened.document.querySelector("nav#navigation")) return resolve("reached");
-      } catch (error) {
-        return resolve(error.name);
+      } catch {
+        // While the window changes its document, it belongs to nobody.
       }
       if (Date.now() > deadline) return resolve("neither");
       setTimeout(look, 20);
