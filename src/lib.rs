@@ -22,6 +22,7 @@ pub mod console;
 pub mod csv;
 mod demo;
 pub mod diagnosis;
+mod directory;
 pub mod embedded_postgres;
 #[cfg(test)]
 mod fuzzing;

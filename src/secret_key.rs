@@ -4,7 +4,7 @@
 //! its name. The fingerprint in the database says which of the two files counts, so whatever uses the key after a
 //! rotation was killed completes it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use platform_store::Database;
 
 use crate::auth::password::SecretKey;
 use crate::config::StoreSettings;
+use crate::directory;
 use crate::start_error::StartError;
 
 /// The time for which a server waits for a key file that another server has created. A directory that several machines
@@ -39,17 +40,14 @@ pub(crate) fn load(store: &StoreSettings) -> Result<Option<SecretKey>, StartErro
 /// `SecretKey` when the file cannot be used, or its directory does not exist: a mistyped path would otherwise become a
 /// directory with a second key.
 pub(crate) fn check(store: &StoreSettings) -> Result<(), StartError> {
-    let Some(path) = &store.secret_key else { return load(store).map(drop) };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    match directory {
-        Some(directory) if load(store)?.is_none() && !directory.is_dir() => {
-            Err(StartError::SecretKey(format!(
-                "--secret-key-file {}: the directory {} does not exist; create it, or correct the path",
-                path.display(),
-                directory.display()
-            )))
-        }
-        _ => load(store).map(drop),
+    let key = load(store)?;
+    match &store.secret_key {
+        Some(path) if key.is_none() && !directory::of(path).is_dir() => Err(StartError::SecretKey(format!(
+            "--secret-key-file {}: the directory {} does not exist; create it, or correct the path",
+            path.display(),
+            directory::of(path).display()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -165,8 +163,7 @@ pub(crate) fn successor_file(place: &Path) -> PathBuf {
 /// The file cannot be renamed, or that cannot be stored on the disk.
 pub(crate) fn promote(place: &Path) -> io::Result<()> {
     fs::rename(successor_file(place), place)?;
-    let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    directory::synchronize(place)
 }
 
 /// Returns the key with which an interrupted rotation has sealed the database, and completes the rotation. Returns

@@ -14,6 +14,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use super::sealing::SealingKey;
+use crate::directory;
 
 /// The tag of a keyed hash; Argon2 hashes have a tag of their own.
 pub const KEYED: &str = "$hs1$";
@@ -113,14 +114,13 @@ impl SecretKey {
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut bytes = [0; 32];
         SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = parent.unwrap_or(Path::new("."));
+        let directory = directory::of(path);
         fs::create_dir_all(directory)?;
         let mut file = tempfile::Builder::new().prefix(".secret.key.").tempfile_in(directory)?;
         writeln!(file, "{}", hex(&bytes))?;
         file.as_file().sync_all()?;
         file.persist_noclobber(path).map_err(|refused| refused.error)?;
-        fs::File::open(directory)?.sync_all()?;
+        directory::synchronize(path)?;
         Ok(Self::of(&bytes))
     }
 

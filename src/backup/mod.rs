@@ -19,6 +19,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::config::StoreSettings;
+use crate::directory;
 use crate::embedded_postgres::client_program;
 use crate::secret_key;
 use crate::terminal::say;
@@ -205,7 +206,7 @@ fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
 /// Creates a file of mode 600 in the directory of `target`. It is locked while it is open, and deleted unless it is
 /// renamed to `target`.
 fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory::of(target);
     let refused = |error: io::Error| format!("{} cannot be written: {error}", directory.display());
     remove_leftovers(directory);
     let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory).map_err(refused)?;
