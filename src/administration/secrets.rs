@@ -14,6 +14,10 @@ use platform_store::sealed_texts::{
 };
 
 use crate::auth::password::{self, KEYED, SecretKey};
+use crate::auth::sealing::{
+    place_of_application_key, place_of_application_user, place_of_device_credentials,
+    place_of_resources_password,
+};
 use crate::cli::{SecretForget, SecretTask};
 use crate::config::StoreSettings;
 use crate::secret_key::{self, FINGERPRINT, HASHING_KEY, promote, successor_file};
@@ -48,10 +52,9 @@ async fn rotate(store: &StoreSettings, database: &Database) -> Result<String, Fa
     let (hashing, fingerprint) = (old.seal_hashing_key(&new), new.fingerprint());
     let facts = [(FINGERPRINT, Some(fingerprint.as_str())), (HASHING_KEY, Some(hashing.as_str()))];
     let replace = |text: &SealedText| {
-        let bound = names_of(text)?;
-        let names = bound.each_ref().map(String::as_str);
-        let opened = old.sealing().open(names, &text.sealed)?;
-        Some(Replacement { sealed: new.sealing().seal(names, &opened), hash: None })
+        let place = place_of(text);
+        let opened = old.sealing().open(place.each_ref(), &text.sealed)?;
+        Some(Replacement { sealed: new.sealing().seal(place, &opened), hash: None })
     };
     let (replaced, stayed) = replace_key(database, &facts, OldTexts::Kept, replace).await?;
     completed(&place)?;
@@ -123,16 +126,16 @@ fn completed(place: &Path) -> Result<(), Failure> {
     Ok(promote(place).map_err(told)?)
 }
 
-/// Returns the names that a text is bound to.
-fn names_of(text: &SealedText) -> Option<[String; 3]> {
+/// Returns the place that a text is bound to.
+fn place_of(text: &SealedText) -> [String; 3] {
     let SealedText { kind, tenant, name, part, .. } = text;
-    Some(match kind {
+    match kind {
         SealedKind::Option => [tenant.clone(), name.clone(), part.clone()],
-        SealedKind::DeviceCredentials => [tenant.clone(), "deviceCredentials".into(), name.clone()],
-        SealedKind::ApplicationKey => ["application".into(), name.clone(), "key".into()],
-        SealedKind::ResourcesPassword => ["application".into(), name.clone(), "resourcesPassword".into()],
-        SealedKind::ApplicationUser => ["application user".into(), tenant.clone(), format!("{name} {part}")],
-    })
+        SealedKind::DeviceCredentials => place_of_device_credentials(tenant, name),
+        SealedKind::ApplicationKey => place_of_application_key(name),
+        SealedKind::ResourcesPassword => place_of_resources_password(name),
+        SealedKind::ApplicationUser => place_of_application_user(tenant, name, part),
+    }
 }
 
 /// Returns a new secret in the place of one that is lost.

@@ -14,6 +14,7 @@ use platform_model::tenant::MANAGEMENT;
 use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::password::{self, SecretKey};
+use crate::auth::sealing::place_of_device_credentials;
 use crate::auth::{AnyCaller, Caller, RateLimit, RequestSource};
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
@@ -135,7 +136,7 @@ async fn issue(
     let password = password::generate();
     let new = NewPassword {
         hash: &secret_key.hash(&password),
-        sealed: &secret_key.sealing().seal(place(tenant, id), &password),
+        sealed: &secret_key.sealing().seal(place_of_device_credentials(tenant, id), &password),
         kept: platform.limits().device_credentials,
     };
     let sealed = credentials::issue(platform.database(), tenant, id, new).await?;
@@ -143,10 +144,5 @@ async fn issue(
 }
 
 fn open(secret_key: &SecretKey, tenant: &TenantId, id: &DeviceId, sealed: &str) -> Option<String> {
-    secret_key.sealing().open(place(tenant, id), sealed)
-}
-
-/// Returns the names that a sealed password is bound to.
-fn place<'p>(tenant: &'p TenantId, id: &'p DeviceId) -> [&'p str; 3] {
-    [tenant.as_str(), "deviceCredentials", id.as_str()]
+    secret_key.sealing().open(place_of_device_credentials(tenant, id), sealed)
 }

@@ -11,6 +11,7 @@ use platform_store::applications::changes::{ChangedSecrets, StoredKey, StoredSec
 use platform_store::applications::users::UserSecret;
 
 use super::password::{self, SecretKey};
+use super::sealing::{place_of_application_key, place_of_application_user, place_of_resources_password};
 
 impl SecretKey {
     /// Returns the secrets of a new application as they are stored. The password of a microservice's
@@ -49,30 +50,30 @@ impl SecretKey {
 
     /// Returns an application's key as it is stored.
     pub fn store_application_key(&self, id: ApplicationId, key: &str) -> StoredKey {
-        let sealed = self.sealing().seal(["application", &id.to_string(), "key"], key);
+        let sealed = self.sealing().seal(place_of_application_key(id), key);
         StoredKey { hash: self.hash_of_application_key(key), sealed }
     }
 
     /// Opens the stored key of an application; `None` if it was not sealed for it.
     pub fn open_application_key(&self, id: ApplicationId, sealed: &str) -> Option<String> {
-        self.sealing().open(["application", &id.to_string(), "key"], sealed)
+        self.sealing().open(place_of_application_key(id), sealed)
     }
 
     /// Seals the password of `resourcesUrl`.
     pub fn seal_resources_password(&self, id: ApplicationId, password: &str) -> String {
-        self.sealing().seal(["application", &id.to_string(), "resourcesPassword"], password)
+        self.sealing().seal(place_of_resources_password(id), password)
     }
 
     /// Opens the stored password of `resourcesUrl`.
     pub fn open_resources_password(&self, id: ApplicationId, sealed: &str) -> Option<String> {
-        self.sealing().open(["application", &id.to_string(), "resourcesPassword"], sealed)
+        self.sealing().open(place_of_resources_password(id), sealed)
     }
 
     /// Generates the password of a user of a microservice in a tenant.
     pub fn draw_user_secret(&self, tenant: &TenantId, id: ApplicationId, purpose: UserPurpose) -> UserSecret {
         let password = password::generate();
-        let place = format!("{id} {}", purpose.as_str());
-        let sealed = self.sealing().seal(["application user", tenant.as_str(), &place], &password);
+        let place = place_of_application_user(tenant, id, purpose.as_str());
+        let sealed = self.sealing().seal(place, &password);
         UserSecret { hash: self.hash(&password), sealed }
     }
 
@@ -84,7 +85,6 @@ impl SecretKey {
         purpose: UserPurpose,
         sealed: &str,
     ) -> Option<String> {
-        let place = format!("{id} {}", purpose.as_str());
-        self.sealing().open(["application user", tenant.as_str(), &place], sealed)
+        self.sealing().open(place_of_application_user(tenant, id, purpose.as_str()), sealed)
     }
 }

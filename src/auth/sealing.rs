@@ -3,6 +3,8 @@
 //! AES-256-GCM under a key that is derived from the secret key's file. The names a secret is bound to are
 //! authenticated with it, so that a writer to the database cannot move it to a place where it would be shown.
 
+use std::fmt::Display;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -27,7 +29,7 @@ impl SealingKey {
     ///
     /// # Panics
     /// The system has no random source left.
-    pub fn seal(&self, place: [&str; 3], text: &str) -> String {
+    pub fn seal(&self, place: [impl AsRef<str>; 3], text: &str) -> String {
         // The nonce is random: 2^32 texts under one key are safe, and nobody stores as many secrets.
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).expect("the system's random source works");
@@ -39,7 +41,7 @@ impl SealingKey {
     }
 
     /// Opens a text that was sealed for this place; `None` for anything else.
-    pub fn open(&self, place: [&str; 3], sealed: &str) -> Option<String> {
+    pub fn open(&self, place: [impl AsRef<str>; 3], sealed: &str) -> Option<String> {
         let mut sealed = STANDARD_NO_PAD.decode(sealed.strip_prefix(SEALED)?).ok()?;
         let (nonce, sealed) = sealed.split_at_mut_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -48,11 +50,33 @@ impl SealingKey {
     }
 }
 
+/// Returns the place of the password that a device may collect once more. This place and the following ones never
+/// change, because the stored texts are bound to them.
+pub fn place_of_device_credentials(tenant: impl Display, id: impl Display) -> [String; 3] {
+    [tenant.to_string(), "deviceCredentials".into(), id.to_string()]
+}
+
+/// Returns the place of the key of an application.
+pub fn place_of_application_key(id: impl Display) -> [String; 3] {
+    ["application".into(), id.to_string(), "key".into()]
+}
+
+/// Returns the place of the password of an application's `resourcesUrl`.
+pub fn place_of_resources_password(id: impl Display) -> [String; 3] {
+    ["application".into(), id.to_string(), "resourcesPassword".into()]
+}
+
+/// Returns the place of the password of a microservice's user in a tenant. `purpose` is the word that is stored.
+pub fn place_of_application_user(tenant: impl Display, id: impl Display, purpose: &str) -> [String; 3] {
+    ["application user".into(), tenant.to_string(), format!("{id} {purpose}")]
+}
+
 /// Returns a place as associated data, with lengths, so that no two places are encoded alike.
-fn associated(place: [&str; 3]) -> Aad<Vec<u8>> {
+fn associated(place: [impl AsRef<str>; 3]) -> Aad<Vec<u8>> {
     Aad::from(
         place
             .iter()
+            .map(AsRef::as_ref)
             .flat_map(|part| (part.len() as u64).to_le_bytes().into_iter().chain(part.bytes()))
             .collect(),
     )

@@ -118,7 +118,8 @@ pub async fn count_lost(database: &Database, keyed: &str) -> Result<Lost> {
 /// `replace` returns `None` for a text that stays as it is. Returns how many texts were replaced, and how many stayed.
 ///
 /// # Errors
-/// `Invalid` if a server lives or starts. `Unavailable` or `Database`. Nothing has changed then.
+/// `Invalid` if a server runs or starts on the database; `Unavailable` or `Database`. An error leaves everything as it
+/// was.
 pub async fn replace_key(
     database: &Database,
     facts: &[(&str, Option<&str>)],
@@ -156,7 +157,7 @@ pub async fn replace_key(
 /// Keeps servers from starting until the transaction ends.
 ///
 /// # Errors
-/// `Invalid` if a server lives or starts: it would go on with the old key.
+/// `Invalid` if a server runs or starts: it would continue with the old key.
 async fn refuse_servers(transaction: &Transaction<'_>) -> Result<()> {
     let lock = "SELECT pg_try_advisory_xact_lock($1)";
     let locked: bool = transaction.query_one(lock, &[&migrations::ADVISORY_LOCK]).await?.get(0);
