@@ -3,10 +3,8 @@
 //! A client acts as one user of its tenant, so creating a client for another user also requires the right to
 //! administer users. A caller with a token cannot create a client with a wider scope than the token's.
 
-use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::links::encode;
 use platform_model::role;
 use platform_model::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
 use platform_store::users::token_clients::{self, Draft};
@@ -67,11 +65,7 @@ pub async fn create(
     let client = token_clients::insert_client(platform.database(), draft).await?;
     caller.log_change_of_rights("Token client created", &client.id);
     let (links, created) = (head.links(), CreatedTokenClient { client, secret });
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, links.token_client(&created.client.id)))
-        .insert_header((header::CONTENT_TYPE, media_type))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(encode(&created, &links)))
+    Ok(reply::issued(media_type, links.token_client(&created.client.id), &created, &links))
 }
 
 /// `GET /application/tokenClients/<clientId>`: returns a client, without its secret.

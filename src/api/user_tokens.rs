@@ -7,7 +7,6 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
-use platform_model::links::encode;
 use platform_model::token_client::TokenHash;
 use platform_model::user_token::{NewUserToken, ShownUserToken, TokenOfPath, UserToken, parse_token_of_path};
 use platform_store::users::user_tokens::{self, Draft};
@@ -66,11 +65,7 @@ pub async fn create(
     caller.log_change_of_rights("Access token created", &stored.id);
     let links = head.links();
     let created = ShownUserToken { stored, current: false, secret: Some(secret) };
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, links.user_token(&created.stored.id)))
-        .insert_header((header::CONTENT_TYPE, media_type))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(encode(&created, &links)))
+    Ok(reply::issued(media_type, links.user_token(&created.stored.id), &created, &links))
 }
 
 /// `DELETE /user/currentUser/tokens`: revokes all tokens of the caller's user at every server, which ends its sessions.

@@ -29,6 +29,19 @@ where
     with_body_if_wanted(head, response, media_type, &**value, links)
 }
 
+/// Returns a 201 with `Location` and an object that contains a secret. It has a body whether or not the client sent
+/// `Accept`, because the secret is never shown again; and no cache keeps it.
+pub(crate) fn issued<T>(media_type: String, location: String, value: &T, links: &Links) -> HttpResponse
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    HttpResponse::Created()
+        .insert_header((header::LOCATION, location))
+        .insert_header((header::CONTENT_TYPE, media_type))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .body(encode(value, links))
+}
+
 /// Returns a 201 for several objects that were created together, with the objects as `{<name>: [...]}` when the client
 /// sent `Accept` (G-02).
 pub(crate) fn created_together<T>(
