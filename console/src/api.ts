@@ -2,7 +2,7 @@
 
 import { isCut } from "./cut";
 import { bearer, logOut, type Session, session } from "./session";
-import type { CurrentUser, Tenant } from "./types";
+import type { CurrentUser, Tenant, UserWithGroups } from "./types";
 
 export class ApiError extends Error {
   constructor(
@@ -166,13 +166,9 @@ export async function sessionOf(token: string): Promise<Session> {
 /** Whoever holds these roles needs no rights for single devices. */
 const READS_ALL = ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_MEASUREMENT_READ", "ROLE_DEVICE_CONTROL_READ"];
 
-interface WithGroups {
-  groups?: { references: { group: { devicePermissions?: Record<string, string[]> } }[] };
-}
-
 /** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
 async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
-  const { groups } = await get<WithGroups>(path`/user/${tenant}/users/${me.userName}`, { authorization: bearer(token) }).catch((): WithGroups => ({}));
+  const { groups } = await get<UserWithGroups>(path`/user/${tenant}/users/${me.userName}`, { authorization: bearer(token) }).catch((): UserWithGroups => ({}));
   const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
   return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }

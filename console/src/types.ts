@@ -79,6 +79,10 @@ export interface CurrentUser {
   effectiveRoles?: { name: string }[];
   devicePermissions?: Record<string, string[]>;
 }
+/** The record of a user among the users of its tenant. */
+export interface UserWithGroups {
+  groups?: { references: { group: { name: string; devicePermissions?: Record<string, string[]> } }[] };
+}
 export interface Tenant {
   id?: string;
   name?: string;

@@ -58,7 +58,7 @@ pub async fn page(request: HttpRequest) -> HttpResponse {
     }
     let response = match page {
         // The page names the other files, so it is requested again after every update.
-        Some(page) => respond(&request, page, "no-cache", POLICY),
+        Some(page) => respond(&request, page, "no-cache"),
         None => HttpResponse::Ok()
             .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
             .insert_header((header::CACHE_CONTROL, "no-cache"))
@@ -77,7 +77,7 @@ pub async fn page(request: HttpRequest) -> HttpResponse {
 pub async fn file(request: HttpRequest, name: web::Path<String>) -> Result<HttpResponse> {
     let file = find(&name).filter(|file| file.name != PAGE);
     let file = file.ok_or_else(|| ApiError::NoSuchPath(request.path().to_owned()))?;
-    Ok(varying(respond(&request, file, FOREVER, POLICY), "accept-encoding"))
+    Ok(varying(respond(&request, file, FOREVER), "accept-encoding"))
 }
 
 fn find(name: &str) -> Option<&'static File> {
@@ -90,11 +90,11 @@ fn logged_in(page: &File, token: &str) -> HttpResponse {
         page.plain.windows(HEAD.len()).position(|bytes| bytes == HEAD).map_or(0, |at| at + HEAD.len());
     let token = format!("\n<meta name=\"platform-token\" content=\"{token}\">");
     let body = [&page.plain[..after], token.as_bytes(), &page.plain[after..]].concat();
-    headed(page, "no-store", POLICY).body(body)
+    headed(page, "no-store").body(body)
 }
 
-fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'static str) -> HttpResponse {
-    let mut response = headed(file, caching, policy);
+fn respond(request: &HttpRequest, file: &File, caching: &'static str) -> HttpResponse {
+    let mut response = headed(file, caching);
     if accepts_gzip(request.headers()) {
         response.insert_header((header::CONTENT_ENCODING, "gzip")).body(file.gzip)
     } else {
@@ -102,12 +102,12 @@ fn respond(request: &HttpRequest, file: &File, caching: &'static str, policy: &'
     }
 }
 
-fn headed(file: &File, caching: &'static str, policy: &'static str) -> HttpResponseBuilder {
+fn headed(file: &File, caching: &'static str) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response
         .insert_header((header::CONTENT_TYPE, file.media_type))
         .insert_header((header::CACHE_CONTROL, caching))
-        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
+        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .insert_header((HeaderName::from_static("cross-origin-opener-policy"), "same-origin"));

@@ -4,15 +4,12 @@ import { get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { session } from "../session";
-import type { CurrentUser, ManagedObject } from "../types";
+import type { CurrentUser, ManagedObject, UserWithGroups } from "../types";
 import { Card, States } from "../ui/kit";
 import { Standing } from "../ui/standing";
 import { words } from "./groups";
 
 type Permissions = Record<string, string[]>;
-interface WithGroups {
-  groups?: { references: { group: { name: string; devicePermissions?: Permissions } }[] };
-}
 /** A permission for a device or a group of devices, and what gives it. */
 interface Permission {
   id: string;
@@ -31,7 +28,7 @@ const MOST_NAMES = 200;
 /** Reads the rights. The current user has no groups, so its record among the users is read too. */
 async function read(): Promise<Rights> {
   const { tenant, user } = session.peek()!;
-  const [me, record] = await Promise.all([get<CurrentUser>("/user/currentUser"), get<WithGroups>(path`/user/${tenant}/users/${user}`)]);
+  const [me, record] = await Promise.all([get<CurrentUser>("/user/currentUser"), get<UserWithGroups>(path`/user/${tenant}/users/${user}`)]);
   const holders: [string, Permissions][] = [
     ["your own", me.devicePermissions ?? {}],
     ...(record.groups?.references ?? []).map(({ group }): [string, Permissions] => [`group ${group.name}`, group.devicePermissions ?? {}]),
