@@ -141,7 +141,7 @@ impl Authenticator {
             forgotten: Mutex::new(0),
             throttle: Throttle::new(limits, &secret_key),
             hashing: HashingThreads::start(stop),
-            unmatched_password_hash: password::hash_chosen(&password::generate()),
+            unmatched_password_hash: password::unmatched_chosen(),
             token_validity: limits.access_token,
             gateway,
             secret_key,

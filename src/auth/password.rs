@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use platform_store::signatures::MessageKey;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -20,6 +22,11 @@ use crate::directory;
 pub const KEYED: &str = "$hs1$";
 /// The number of characters of a generated secret: 119 bits, within the 32 characters a password may have.
 const SECRET_LENGTH: usize = 20;
+
+/// The cost of a slow hash (U-16).
+const MEMORY_KIB: u32 = 19 * 1024;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
 
 /// Returns whether a stored hash is that of a password that a person chose, which is slow to verify.
 pub fn is_chosen(hash: &str) -> bool {
@@ -43,8 +50,22 @@ pub fn verify_chosen(password: &str, hash: &str) -> bool {
     argon2id().verify_password(password.as_bytes(), hash).is_ok()
 }
 
+/// Returns a hash that no password matches. Comparing a password with it takes as long as with any other hash of
+/// [`hash_chosen`], but nothing is computed here.
+///
+/// # Panics
+/// The system has no random source left.
+pub fn unmatched_chosen() -> String {
+    let mut bytes = [0; 16 + Params::DEFAULT_OUTPUT_LEN];
+    SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
+    let (salt, output) = bytes.split_at(16);
+    let (salt, output) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(output));
+    format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${output}")
+}
+
 fn argon2id() -> Argon2<'static> {
-    let params = Params::new(19 * 1024, 2, 1, None).expect("the parameters are within the bounds of Argon2");
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None);
+    let params = params.expect("the parameters are within the bounds of Argon2");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }
 
@@ -199,6 +220,16 @@ mod tests {
         let hash = hash_chosen("correct horse");
         assert!(is_chosen(&hash) && verify_chosen("correct horse", &hash));
         assert!(!verify_chosen("wrong horse", &hash) && !verify_chosen("correct horse", "nonsense"));
+    }
+
+    #[test]
+    fn hash_that_no_password_matches_is_as_costly_as_others() {
+        let cost = |hash: &str| hash.split('$').take(4).map(str::to_owned).collect::<Vec<_>>();
+        let unmatched = unmatched_chosen();
+        let other = hash_chosen("correct horse");
+        assert!(is_chosen(&unmatched) && !verify_chosen("correct horse", &unmatched));
+        assert_eq!((cost(&unmatched), unmatched.len()), (cost(&other), other.len()));
+        assert_ne!(unmatched, unmatched_chosen());
     }
 
     #[test]

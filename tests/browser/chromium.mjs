@@ -29,7 +29,7 @@ export class Chromium {
     browser.#profile = await mkdtemp(path.join(os.tmpdir(), "platform-browser-"));
     const rules = [...hosts.map((host) => `MAP ${host} 127.0.0.1`), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"];
     const settings = [
-      "--headless=new",
+      "--headless",
       "--remote-debugging-pipe",
       `--user-data-dir=${browser.#profile}`,
       `--host-resolver-rules=${rules.join(", ")}`,

@@ -189,7 +189,9 @@ export class Visitor {
 
   /** Confirms the open question with the button of this name, after typing `word` if the question asks for one. */
   async confirms(button, word) {
-    const question = this.page.getByRole("dialog").last();
+    const confirmation = this.page.getByRole("button", { name: button, exact: false });
+    // The window from which the question was asked may still be the only one.
+    const question = this.page.getByRole("dialog").filter({ has: confirmation }).last();
     if (word !== undefined) await question.getByRole("textbox").fill(word);
     await question.getByRole("button", { name: button, exact: false }).click();
   }

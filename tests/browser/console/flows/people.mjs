@@ -72,13 +72,15 @@ export async function the_log_in_survives_a_reload_and_ends_in_every_tab_at_log_
 
 export async function the_password_is_exchanged_for_a_token_and_forgotten(stage) {
   const visitor = await stage.visitor();
-  const schemes = [];
-  visitor.page.on("request", async (request) => {
-    const authorization = await request.headerValue("authorization");
-    if (authorization) schemes.push([request.method(), new URL(request.url()).pathname, authorization.split(" ")[0]]);
-  });
+  const requests = [];
+  visitor.page.on("request", (request) => requests.push(request));
   await visitor.logIn();
   await visitor.isLive();
+  const schemes = [];
+  for (const request of requests) {
+    const authorization = await request.headerValue("authorization");
+    if (authorization) schemes.push([request.method(), new URL(request.url()).pathname, authorization.split(" ")[0]]);
+  }
   assert.deepEqual(schemes.filter(([, , scheme]) => scheme !== "Bearer"), [["POST", "/user/currentUser/tokens", "Basic"]]);
   await visitor.leave();
 }
