@@ -15,6 +15,7 @@ use platform_store::Database;
 use platform_store::binaries;
 use platform_store::devices::credentials;
 use platform_store::measurements::partitions::make_partitions;
+use platform_store::session_moves;
 use platform_store::statistics::until_next;
 use platform_store::users::access_tokens;
 
@@ -54,6 +55,8 @@ impl Jobs<'_> {
             self.bulk_operations(),
             self.modules(),
             self.draining(),
+            self.moved_sessions(),
+            self.unused_tenants(),
             self.tenant_limits(),
             self.abandoned_uploads(),
             self.retention(),
@@ -191,6 +194,21 @@ impl Jobs<'_> {
     fn tenant_limits(&self) -> Job {
         let platform = self.platform();
         Job::every(SECOND, "tenant-limits", async move || platform.keep_tenant_limits().await)
+    }
+
+    /// Deletes the records of sessions of servers that are gone.
+    fn moved_sessions(&self) -> Job {
+        let database = self.database();
+        let run = async move || session_moves::sweep(&database).await;
+        Job::every(HOUR, "moved-sessions", run).first_after(AFTER_START)
+    }
+
+    /// Leaves tenants that nobody has used at this server for a while.
+    fn unused_tenants(&self) -> Job {
+        let database = self.database();
+        let period = database.publications().unused_check();
+        Job::every(period, "unused-tenants", async move || database.leave_unused_tenants().await)
+            .first_after(AFTER_START)
     }
 
     /// Sends the requests of event-processing modules.

@@ -25,6 +25,7 @@ mod module_leases;
 pub mod modules;
 mod names;
 pub mod operations;
+mod panics;
 mod pauses;
 pub mod publications;
 pub mod query;
@@ -69,8 +70,6 @@ pub use room::{Room, keep_log_short};
 use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
 use tokio::time::timeout;
 use users::AccountLookup;
-
-const FIND_GREATEST_ID: &str = include_str!("../../../sql/queries/deployment/find_greatest_id.sql");
 
 /// The number of connections that a server may use, besides one per writer.
 #[derive(Debug, Clone, Copy)]
@@ -296,15 +295,6 @@ impl Database {
     pub async fn agreed(&self, name: &str) -> Result<Option<String>> {
         let statement = "SELECT value FROM deployment WHERE name = $1";
         Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
-    }
-
-    /// Returns the greatest id that was generated from a clock, so that ids rise even if the clock was set back
-    /// meanwhile (C-13).
-    ///
-    /// # Errors
-    /// `Unavailable` or `Database`.
-    pub async fn find_greatest_id(&self) -> Result<i64> {
-        Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
     }
 
     /// Stores a value that all processes of the deployment share, unless there is one, and returns the stored one.

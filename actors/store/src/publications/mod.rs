@@ -77,6 +77,8 @@ pub(crate) const NOTIFY: &str = include_str!("../../../../sql/queries/publicatio
 
 /// The prefix of the names of channels; the tenant follows.
 const CHANNEL: &str = "platform_tenant_";
+/// The longest pause between two searches for tenants that nobody uses.
+const LONGEST_UNUSED_CHECK: Duration = Duration::from_secs(30);
 /// The time for which a server relies on the result that no other server exists.
 const ALONE: Duration = Duration::from_secs(2);
 
@@ -162,8 +164,12 @@ impl Publications {
         let (sender, receiver) = mpsc::unbounded_channel();
         if self.outbox.set(sender).is_ok() {
             tokio::spawn(outbox::run(database.clone(), receiver));
-            tokio::spawn(database.clone().watch_uses());
         }
+    }
+
+    /// Returns the pause between two searches for tenants that nobody uses.
+    pub fn unused_check(&self) -> Duration {
+        (self.unused_timeout / 4).min(LONGEST_UNUSED_CHECK)
     }
 
     /// Returns the incarnation of this server; `None` for a command, to which nothing is published.

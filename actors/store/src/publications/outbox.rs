@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Checked, NOTIFY, Publications, TransactionPublications, add};
 use crate::Database;
+use crate::panics::caught;
 
 /// The most publications that are sent at once.
 const AT_ONCE: usize = 1000;
@@ -70,7 +71,7 @@ pub(super) async fn run(database: Database, mut outbox: mpsc::UnboundedReceiver<
             }
         }
         if !by_tenant.is_empty() {
-            outcome = send(&database, &by_tenant).await;
+            outcome = Box::pin(caught(send(&database, &by_tenant))).await;
         }
         if let Err(error) = &outcome {
             tracing::error!(%error, "publications could not be sent to other servers; sessions of the tenants end");

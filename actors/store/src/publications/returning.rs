@@ -23,8 +23,6 @@ const UNSUBSCRIBE: &str = include_str!("../../../../sql/queries/publications/uns
 
 /// The longest wait for the notifications of this server's own transactions.
 const ARRIVAL: Duration = Duration::from_secs(5);
-/// The longest pause between two searches for tenants that nobody uses.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A use of a tenant that has begun and that [`is_used`](super::IsUsed) does not know yet. While it is held, this
 /// server receives what is published for the tenant.
@@ -99,17 +97,19 @@ impl Database {
         }
     }
 
-    /// Leaves tenants that nobody has used at this server for a while. It runs until the server ends.
-    pub(super) async fn watch_uses(self) {
-        let unused_timeout = self.publications.unused_timeout;
-        loop {
-            sleep((unused_timeout / 4).min(LONGEST_PAUSE)).await;
-            for state in self.publications.tenants.joined() {
-                if let Err(error) = self.end_use(&state, unused_timeout).await {
-                    tracing::debug!(%error, tenant = %state.tenant, "this server still takes part in an unused tenant");
-                }
+    /// Leaves tenants that nobody has used at this server for a while.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`: the last error, after an attempt for each tenant.
+    pub async fn leave_unused_tenants(&self) -> Result<()> {
+        let mut outcome = Ok(());
+        for state in self.publications.tenants.joined() {
+            if let Err(error) = self.end_use(&state, self.publications.unused_timeout).await {
+                tracing::debug!(%error, tenant = %state.tenant, "this server still takes part in an unused tenant");
+                outcome = Err(error);
             }
         }
+        outcome
     }
 
     async fn end_use(&self, state: &Arc<SharedTenant>, unused_timeout: Duration) -> Result<()> {

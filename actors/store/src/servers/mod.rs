@@ -23,6 +23,7 @@ use crate::Database;
 pub(crate) use dead::end_connections_of_dead;
 pub use list::{Server, State, evict, list_living, list_servers, set_state};
 
+const FIND_GREATEST_ID: &str = include_str!("../../../../sql/queries/deployment/find_greatest_id.sql");
 const TAKE: &str = include_str!("../../../../sql/queries/servers/take.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/servers/renew.sql");
 const GIVE_BACK: &str = include_str!("../../../../sql/queries/servers/give_back.sql");
@@ -233,6 +234,12 @@ impl Database {
         let incarnation = client.query_one("SELECT nextval('server_processes')", &[]).await?.get(0);
         let introduced = membership.introduced.get_or_init(|| Introduced { incarnation, introduction });
         membership.take(&client, introduced, self.most_connections()).await
+    }
+
+    /// Returns the greatest id that was generated from a clock, so that ids rise even if the clock was set back
+    /// meanwhile (C-13).
+    async fn find_greatest_id(&self) -> Result<i64> {
+        Ok(self.reader().await?.query_one(FIND_GREATEST_ID, &[]).await?.get(0))
     }
 
     /// Ends the leases of the servers without a connection to the database, so that nobody waits for them. It is called

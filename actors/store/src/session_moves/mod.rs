@@ -18,10 +18,10 @@ use platform_model::id::TenantId;
 use platform_model::publication::Publication;
 use platform_model::session_move::{ServerMessage, SessionMove};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::interval;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
+use crate::panics::caught;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
 use crate::servers::DEAD_AFTER;
 use crate::signatures::Signatures;
@@ -50,8 +50,6 @@ const CHANNEL: &str = "platform_server_";
 const AT_ONCE: usize = 500;
 /// The most bytes of a request to an unknown holder, which is sent as one payload.
 const QUESTION_BYTES: usize = 7000;
-/// The interval between two deletions of records of servers that are gone.
-const SWEEPING: Duration = Duration::from_secs(3600);
 /// The bits of the incarnation of a server process that a clientId contains.
 pub const BIRTH_BITS: u32 = 24;
 
@@ -217,21 +215,10 @@ fn not_installed() -> Error {
 
 /// Sends the messages of this server until the server ends.
 async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>) {
-    let (mut batch, mut sweeping) = (Vec::new(), interval(SWEEPING));
-    loop {
-        tokio::select! {
-            count = outgoing.recv_many(&mut batch, AT_ONCE) => if count == 0 {
-                return;
-            },
-            _ = sweeping.tick() => {
-                if let Err(error) = sweep(&database).await {
-                    tracing::debug!(%error, "records of servers that are gone could not be deleted");
-                }
-                continue;
-            }
-        }
+    let mut batch = Vec::new();
+    while outgoing.recv_many(&mut batch, AT_ONCE).await > 0 {
         let mut batch = Batch::of(&database.session_moves, std::mem::take(&mut batch));
-        let outcome = batch.send(&database).await;
+        let outcome = caught(batch.send(&database)).await;
         if let Err(error) = &outcome {
             tracing::warn!(%error, "messages about sessions could not be sent; the sessions end");
         }
@@ -239,7 +226,11 @@ async fn run(database: Database, mut outgoing: mpsc::UnboundedReceiver<Outgoing>
     }
 }
 
-async fn sweep(database: &Database) -> Result<()> {
+/// Deletes the records of sessions of servers that are gone.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn sweep(database: &Database) -> Result<()> {
     let client = database.loader().await?;
     client.execute(SWEEP, &[]).await?;
     Ok(client.execute(SWEEP_OF_USERS, &[]).await.map(drop)?)
