@@ -11,6 +11,8 @@ pub(super) struct Greeting {
     pub(super) generated: bool,
     /// Whether the server was started for the first time, so that all its users have this password.
     pub(super) has_new_server: bool,
+    /// The arguments of the command that deletes this demo.
+    pub(super) removal: String,
 }
 
 impl Greeting {
@@ -52,7 +54,8 @@ impl Greeting {
         )?;
         writeln!(
             out,
-            "\nCtrl-C ends it. `{program} demo --remove` deletes the tenant {TENANT} with all its data.\n"
+            "\nCtrl-C ends it. `{program} {}` deletes the tenant {TENANT} with all its data.\n",
+            self.removal
         )?;
         writeln!(out, "ready {base}")?;
         out.flush()

@@ -78,7 +78,13 @@ impl Demo {
         if settings.log == Settings::default().log {
             settings.log = LOG.into();
         }
-        let greeting = Greeting { password: text, generated: generated.is_some(), has_new_server: false };
+        let data_dir = settings.store.data_dir.display();
+        let greeting = Greeting {
+            password: text,
+            generated: generated.is_some(),
+            has_new_server: false,
+            removal: format!("demo --data-dir {data_dir} --remove"),
+        };
         Ok((settings, Self { arguments: arguments.clone(), greeting }))
     }
 
@@ -168,6 +174,7 @@ async fn run_at_server(url: &str, arguments: &DemoArguments) -> Result<(), Failu
         password: account.password.clone(),
         generated: account.is_generated,
         has_new_server: false,
+        removal: format!("demo --url {url} --remove"),
     };
     let is_new = account.is_new;
     let assignment = Assignment {

@@ -294,9 +294,15 @@ impl Durability {
                 &["max_connections=100", "fsync=on", "synchronous_commit=on", "full_page_writes=on"]
             }
             // Many test servers share one of these databases.
-            Self::Disposable => {
-                &["max_connections=400", "fsync=off", "synchronous_commit=off", "full_page_writes=off"]
-            }
+            Self::Disposable => &[
+                "max_connections=400",
+                "fsync=off",
+                "synchronous_commit=off",
+                "full_page_writes=off",
+                "wal_compression=off",
+                "wal_level=minimal",
+                "max_wal_senders=0",
+            ],
         }
     }
 }

@@ -67,9 +67,11 @@ pub(super) async fn run(connector: &Connector) -> Result<()> {
 async fn keep_others_out(client: &Client) {
     let revoked = async {
         let row = client.query_one(FIND_OPEN_ACCESS, &[]).await?;
-        let (name, is_open): (String, bool) = (row.get(0), row.get(1));
+        let (name, is_open, others_exist): (String, bool, bool) = (row.get(0), row.get(1), row.get(2));
         if is_open {
             client.batch_execute(&format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")).await?;
+        }
+        if is_open && others_exist {
             tracing::warn!(
                 database = name,
                 "CONNECT was taken from PUBLIC: other roles than the owner need GRANT CONNECT ON DATABASE from now on"

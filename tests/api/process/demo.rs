@@ -32,6 +32,12 @@ fn id_of(devices: &[Value], kind: &str) -> String {
     device.unwrap_or_else(|| panic!("{kind}: {devices:#?}"))["id"].as_str().unwrap().to_owned()
 }
 
+/// Returns the arguments of the command that the demo prints for its removal.
+fn removal(program: &Program) -> Vec<&str> {
+    let line = program.printed.iter().find(|line| line.contains("deletes the tenant demo")).unwrap();
+    line.split('`').nth(1).unwrap().split_whitespace().skip(1).collect()
+}
+
 async fn ended_well(program: &mut Program) {
     program.signal(Signal::INT);
     let status = program.ended_within(Duration::from_secs(25)).await;
@@ -124,7 +130,9 @@ async fn removed_demo_ends_and_begins_anew() {
     let directory = scratch();
     let mut program = Program::serve_with(demo(directory.path(), &["--password", PASSWORD]));
 
-    let removed = run(demo(directory.path(), &["--remove"]), "");
+    let mut pasted = Program::command(directory.path(), &removal(&program));
+    pasted.env_remove("PLATFORM_DATA_DIR");
+    let removed = run(pasted, "");
 
     let said = String::from_utf8_lossy(&removed.stdout);
     assert!(removed.status.success() && said.contains("deleted the tenant demo"), "{said}");
@@ -153,6 +161,7 @@ async fn server_that_runs_already_gets_a_demo_and_loses_it() {
     };
 
     let mut fleet = Program::serve_with(at_server(&["--password", PASSWORD], "management-secret"));
+    assert_eq!(removal(&fleet), ["demo", "--url", server.base(), "--remove"]);
     let admin = Caller::new(server.base(), Some(("demo/admin", PASSWORD)));
     eventually_within(SOON, "all devices", async || (devices(&admin).await.len() == 12).then_some(())).await;
     ended_well(&mut fleet).await;

@@ -44,6 +44,7 @@ async fn first_start_prints_address_credentials_and_three_lines_to_paste() {
     assert!(!lines.iter().any(has_password), "the history of a shell keeps what is pasted: {printed}");
     assert!(lines.len() == 3 && lines[0].contains(program.base()), "{printed}");
     assert_eq!(program.printed.last().unwrap(), &format!("ready {}", program.base()));
+    assert!(!program.log().contains("WARN"), "nothing is wrong with a new server: {}", program.log());
 }
 
 #[tokio::test]
