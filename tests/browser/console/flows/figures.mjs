@@ -134,14 +134,19 @@ export async function a_log_out_ends_the_session_at_the_server(stage) {
   await stage.fleet.user("guest", "guest-secret", ["ROLE_ALARM_READ", "ROLE_INVENTORY_READ"]);
   const own = async () => (await stage.fleet.call("GET", "/tenant/sessions?pageSize=2000")).sessions.filter(({ user }) => user === "guest").length;
   const visitor = await stage.visitor();
+  let authorization;
+  visitor.page.on("request", (request) => (authorization = request.headers().authorization ?? authorization));
   await visitor.logIn("main/guest", "guest-secret");
   await visitor.isLive();
   assert.equal(await own(), 1);
+  const status = async () => (await stage.fetch("/alarm/alarms", { headers: { Authorization: authorization } })).status;
+  assert.deepEqual([authorization.split(" ")[0], await status()], ["Bearer", 200]);
   // The server may close the WebSocket before the page's last message.
   visitor.expectsCuts = true;
   await visitor.button("Log out").click();
   await visitor.page.getByLabel("Password").waitFor();
   await eventually("the server has no session of this user", async () => (await own()) === 0);
+  assert.equal(await status(), 401, "the token is revoked");
   await visitor.leave();
 }
 
