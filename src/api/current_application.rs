@@ -45,7 +45,7 @@ pub async fn get_bootstrap_user(
     let user = platform_store::applications::users::find_bootstrap_user(platform.database(), id).await?;
     let user = user.ok_or_else(|| Error::not_found(Noun::Application, format!("{id}/bootstrapUser")))?;
     let credentials = credentials(&secret_key, id, UserPurpose::Bootstrap, user)?;
-    Ok(reply::found(media_type, &credentials, &head.links()))
+    Ok(reply::confidential(reply::found(media_type, &credentials, &head.links())))
 }
 
 /// `GET /application/currentApplication`: returns the calling microservice, with its key, because its
@@ -129,7 +129,7 @@ pub async fn list_subscriptions(
     let of_user = |user| credentials(&secret_key, application, UserPurpose::Service, user);
     let members = page.members.into_iter().map(of_user).collect::<Result<_>>()?;
     let page = Page { members, next: page.next, count: page.count };
-    listing.respond("users", &page)
+    listing.respond("users", &page).map(reply::confidential)
 }
 
 /// `GET /application/currentApplication/settings`: returns a flat object of the options that the caller's
@@ -159,7 +159,8 @@ pub async fn get_settings(
     };
     let json =
         serde_json::to_vec(&settings).expect("writing to memory does not fail and all keys are strings");
-    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json))
+    let settings = HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(json);
+    Ok(reply::confidential(settings))
 }
 
 /// Returns the calling microservice, and whether its bootstrap user or a service user calls.

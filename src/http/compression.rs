@@ -45,13 +45,13 @@ fn is_wanted(response: &ServiceResponse<BoxBody>) -> bool {
         && accepts_gzip(request.headers())
 }
 
-/// Returns whether the body is JSON that the server wrote, and not a file: files have an `ETag`, and may be read in
-/// parts.
+/// Returns whether the body is JSON that the server wrote, and neither a file nor a secret: files have an `ETag` or may
+/// be read in parts, and no cache may keep secrets.
 fn is_plain_json(response: &ServiceResponse<BoxBody>) -> bool {
     let headers = response.headers();
     let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
     headers.get(header::CONTENT_TYPE).is_some_and(is_json)
-        && [header::CONTENT_ENCODING, header::ETAG, header::ACCEPT_RANGES]
+        && [header::CONTENT_ENCODING, header::ETAG, header::ACCEPT_RANGES, header::CACHE_CONTROL]
             .iter()
             .all(|name| !headers.contains_key(name))
 }

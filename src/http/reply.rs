@@ -35,11 +35,16 @@ pub(crate) fn issued<T>(media_type: String, location: String, value: &T, links: 
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    HttpResponse::Created()
-        .insert_header((header::LOCATION, location))
-        .insert_header((header::CONTENT_TYPE, media_type))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .body(encode(value, links))
+    let mut created = HttpResponse::Created();
+    created.insert_header((header::LOCATION, location)).insert_header((header::CONTENT_TYPE, media_type));
+    confidential(created.body(encode(value, links)))
+}
+
+/// Marks a response that contains secrets: no cache keeps it, and it is never compressed, because the length of a
+/// compressed response says something about its content (C-22).
+pub(crate) fn confidential(mut response: HttpResponse) -> HttpResponse {
+    response.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+    response
 }
 
 /// Returns a 201 for several objects that were created together, with the objects as `{<name>: [...]}` when the client

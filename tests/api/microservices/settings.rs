@@ -39,6 +39,29 @@ async fn settings_are_a_flat_object_of_defaults_where_nothing_is_set() {
 }
 
 #[tokio::test]
+async fn responses_with_secrets_are_neither_kept_by_caches_nor_compressed() {
+    let server = TestServer::start().await;
+    let (bootstrap, _, _) = serve_with(&server, limits()).await;
+    let long: serde_json::Map<_, _> =
+        (0..20).map(|n| (format!("note{n}"), json!("The valve was opened. ".repeat(40)))).collect();
+    set(&server.admin(), "pump", long.into()).await;
+    let id = bootstrap.read(CURRENT).await["id"].as_str().unwrap().to_owned();
+    let user = format!("{APPLICATIONS}/{id}/bootstrapUser");
+
+    for (caller, path) in [(&bootstrap, SETTINGS), (&bootstrap, SUBSCRIPTIONS), (&server.admin(), &user)] {
+        let request = caller.request("GET", path).accepting_json().header("Accept-Encoding", "gzip");
+        let response = request.head().await;
+        assert_eq!(response.status(), 200, "{path}");
+        assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
+        assert!(!response.headers().contains_key("content-encoding"), "{path}");
+        assert!(
+            path != SETTINGS || response.bytes().await.unwrap().len() > 16 * 1024,
+            "large enough to compress"
+        );
+    }
+}
+
+#[tokio::test]
 async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_tenant_set() {
     let server = TestServer::start().await;
     let (bootstrap, service, boss) = serve_with(&server, limits()).await;
