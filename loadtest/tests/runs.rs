@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// Devices over all transports with agents, and two dashboards, which receive more than a thousand notifications each.
+/// Devices over all transports with agents, devices that send collections, and two dashboards, which receive more than a thousand notifications each.
 const FLEET: &str = r#"
 [[group]]
 name = "trackers"
@@ -26,11 +26,18 @@ alarms = 200
 events = 100
 operations = 5
 
+[[group]]
+name = "meters"
+count = 2
+transport = "rest"
+per-post = 5
+measurements = 10
+
 [[dashboard]]
 name = "dashboards"
 count = 2
 transport = ["json-poll", "web-socket"]
-watches = ["alarms", "events"]
+watches = ["alarms", "events", "measurements"]
 "#;
 const PHASE: &str = r#"
 [[phase]]
@@ -153,7 +160,7 @@ async fn fleet_of_one_generator_or_of_two_workers_is_clean_and_leaves_nothing() 
     let outcome = scenario.run(server.base(), &["--workers", &workers]).await;
     outcome.expect(0, &["Fleet: clean", "of them not stored       0", "clocks of workers known"]);
     // Two workers follow the same schedule as one generator.
-    outcome.expect(0, &["posts/s                  305"]);
+    outcome.expect(0, &["posts/s                  315", "collections stored in part 0"]);
     // A worker serves one run after the other.
     scenario.run(server.base(), &["--workers", &first.address]).await.expect(0, &["Fleet: clean"]);
     assert_eq!(devices(&server.admin()).await, before);

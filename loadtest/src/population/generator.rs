@@ -16,6 +16,7 @@ use super::posters::{Due, Posted, Posters};
 use super::shared::{Shared, lock};
 use crate::error::Error;
 use crate::ledger::Outcome;
+use crate::object_kind::ObjectKind;
 use crate::operation_ledger::OperationLedger;
 use crate::random::Seeded;
 use crate::schedule::{self, Schedule};
@@ -108,7 +109,7 @@ impl Generator {
             .map(|stream| Schedule { start, curve: stream.curve, seconds: phase.lasts.as_secs_f64() })
             .collect();
         let streams = phase.streams.clone();
-        let modes: Vec<Vec<(Mode, u32)>> = self.plan.groups.iter().map(|group| group.modes.clone()).collect();
+        let groups = self.plan.groups.clone();
         let (queues, clients) = (self.posters.queues(), self.clients_of_devices.clone());
         let mut seeded = Seeded::of_part(self.plan.seed, number as u64);
         self.pacers.push(std::thread::spawn(move || {
@@ -116,11 +117,16 @@ impl Generator {
                 let stream = streams[stream];
                 let devices = &shared.world.groups[stream.group];
                 let device = devices.start + seeded.below(devices.len() as u64) as u32;
-                let mode = chosen(&modes[stream.group], &mut seeded);
+                let group = &groups[stream.group];
+                let mode = chosen(&group.modes, &mut seeded);
                 if !share.has(device as usize) {
                     return true;
                 }
-                let due = |object, mode| Due { at, phase: number, device, object, mode };
+                let rows = match stream.act {
+                    Act::Post(ObjectKind::Measurement) => group.per_post,
+                    _ => 1,
+                };
+                let due = |object, mode| Due { at, phase: number, device, object, mode, rows };
                 let queue = &queues[device as usize % queues.len()];
                 match (stream.act, clients[device as usize]) {
                     (Act::Post(object), _) => queue.send(due(Some(object), mode)).is_ok(),

@@ -1,6 +1,7 @@
 //! The checked content of a scenario file: groups of devices, dashboards, servers, and the faults in each phase. Pure
 //! data.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
+use crate::random::Seeded;
 
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]
@@ -127,6 +129,8 @@ pub(crate) struct Group {
     pub(crate) acknowledges: bool,
     /// The time that an agent needs for an operation.
     pub(crate) takes: Duration,
+    /// The number of measurements in a post; several are one collection, which is stored completely or not at all.
+    pub(crate) per_post: u32,
     /// The modes of the posts, with the weight of each.
     pub(crate) modes: Vec<(Mode, u32)>,
 }
@@ -194,13 +198,39 @@ pub(crate) struct PhasePlan {
 pub(crate) struct Fault {
     pub(crate) what: FaultKind,
     /// The time from the start of the phase to the first occurrence.
-    pub(crate) at: Duration,
+    pub(crate) at: Between,
     /// The time from the end of one occurrence to the next; without it, the fault occurs once.
-    pub(crate) every: Option<Duration>,
+    pub(crate) every: Option<Between>,
     /// The duration of the fault, for kinds that have one.
     pub(crate) lasts: Duration,
     /// The affected clients, for faults of clients.
     pub(crate) of: Option<Clients>,
+}
+
+/// A time that is chosen at random within these bounds, which may be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub(crate) least: Duration,
+    pub(crate) most: Duration,
+}
+
+impl Between {
+    /// Chooses a time, to the millisecond.
+    pub(crate) fn choose(self, seeded: &mut Seeded) -> Duration {
+        let span = self.most.saturating_sub(self.least).as_millis() as u64;
+        self.least + Duration::from_millis(if span == 0 { 0 } else { seeded.below(span + 1) })
+    }
+}
+
+impl fmt::Display for Between {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = [self.least, self.most].map(|time| time.as_secs_f64());
+        if self.least == self.most {
+            write!(formatter, "{least} s")
+        } else {
+            write!(formatter, "{least} to {most} s, at random")
+        }
+    }
 }
 
 /// The clients that a fault affects.

@@ -43,6 +43,8 @@ pub(super) struct Due {
     /// The kind of the posted object; `None` is an operation for the device.
     pub(super) object: Option<ObjectKind>,
     pub(super) mode: Mode,
+    /// The number of objects in the post.
+    pub(super) rows: u32,
 }
 
 /// The posts of a phase.
@@ -156,9 +158,11 @@ impl Poster {
         let server = shared.balancer.server_from(self.turn);
         let lane = due.device * TOPICS + due.object.map_or(OPERATIONS, topic);
         let promise = Promise { stores: due.mode.stores(), notifies: due.mode.notifies() };
-        let mark = shared.run.post(lane, 1, due.at);
+        let mark = shared.run.post(lane, due.rows, due.at);
         let (kind, request) = self.request(server, due, |kind, id| kind.body(id, mark));
-        shared.ledger().post(lane, promise, server, due.at, shared.run.now());
+        for _ in 0..due.rows {
+            shared.ledger().post(lane, promise, server, due.at, shared.run.now());
+        }
         let exchanged = timeout(RESPONSE_LIMIT, self.exchange(server, kind, &request)).await;
         let now = shared.run.now();
         let verdict = exchanged.unwrap_or(Err(Error::Timeout("posting"))).unwrap_or_else(|_| {
@@ -169,7 +173,7 @@ impl Poster {
         let is_accepted = verdict.outcome == Outcome::Acknowledged;
         // A write that is not to be stored counts as rejected, so finding it in the database is an error.
         let stored = if is_accepted && !promise.stores { Outcome::Refused } else { verdict.outcome };
-        shared.run.settle(mark, 1, stored);
+        shared.run.settle(mark, due.rows, stored);
         let posted = &mut self.posted[due.phase];
         *posted.responses.by_status.entry(verdict.counted_as).or_default() += 1;
         if due.object.is_none() {
@@ -177,7 +181,9 @@ impl Poster {
             posted.operations[1] += usize::from(verdict.outcome == Outcome::Unknown);
         }
         if is_accepted {
-            shared.ledger().acknowledge(lane, mark.sequence, now);
+            for row in 0..due.rows {
+                shared.ledger().acknowledge(lane, mark.sequence + row, now);
+            }
             posted.responses.latency.saturating_record(now.saturating_sub(due.at));
             shared.series.posted(now.saturating_sub(due.at));
         } else {
@@ -202,7 +208,10 @@ impl Poster {
                 (kind, device.login.at(target).post_bare(&headers, kind.path(), &body(kind, &device.id)))
             }
             (Some(object), _) => {
-                let kind = object.notified_kind();
+                let kind = match due.rows {
+                    1 => object.notified_kind(),
+                    rows => Kind::NotifiedMeasurements(rows),
+                };
                 let headers = format!("{}{}", target.quiet_post_headers(), due.mode.header());
                 (kind, device.login.at(target).post_with(&headers, kind.path(), &body(kind, &device.id)))
             }

@@ -72,6 +72,7 @@ impl Outcomes<'_> {
             facts.push(Fact::any("clocks of workers known", found));
         }
         if let Some(stored) = &self.stored {
+            facts.push(Fact::number("collections stored in part", stored.torn as usize, 0));
             facts.push(Fact::number("stored twice", stored.doubled as usize, 0));
             facts.push(Fact::number("stored without being posted", stored.unexpected as usize, 0));
         }

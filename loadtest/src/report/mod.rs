@@ -12,7 +12,7 @@ use serde::Serialize;
 
 pub(crate) use self::figures::{Deliveries, Kept, Posts, Reads, Step};
 pub(crate) use self::process::{Cpu, Memory};
-pub(crate) use self::verdict::{Fact, Round};
+pub(crate) use self::verdict::Fact;
 pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::ClientFailures;
 use crate::error::Error;
@@ -69,9 +69,6 @@ pub(crate) struct Report {
     /// The posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
-    /// The kills and restarts of the server.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) rounds: Vec<Round>,
     /// The conditions that were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) facts: Vec<Fact>,
@@ -115,10 +112,6 @@ impl Report {
         rows.extend(self.ratios.iter().map(Ratio::row));
         rows.extend(self.deliveries.iter().flat_map(Deliveries::rows));
         rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
-        for round in &self.rounds {
-            rows.push(("round", round.row()));
-            rows.extend(round.ledger.examples.iter().map(|fault| ("", fault.clone())));
-        }
         rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
         rows.extend(self.delays.iter().map(|delay| (delay.kind, delay.latency.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));

@@ -122,6 +122,7 @@ fn table(kind: Kind) -> &'static str {
         Kind::Measurement
         | Kind::Measurements(_)
         | Kind::NotifiedMeasurement
+        | Kind::NotifiedMeasurements(_)
         | Kind::Reading
         | Kind::StaticRows(_) => "measurements",
         Kind::Operation => "operations",

@@ -97,9 +97,13 @@ fn of_group(plan: &Plan, group: &Group) -> String {
     } else {
         String::new()
     };
+    let together = match group.per_post {
+        1 => String::new(),
+        rows => format!("; each post of measurements has {rows}"),
+    };
     let acknowledges = if group.acknowledges { " with acknowledgements" } else { "" };
     format!(
-        "  {}: {} devices{}, {}{acknowledges}, {hears}{modes}\n",
+        "  {}: {} devices{}, {}{acknowledges}, {hears}{modes}{together}\n",
         group.name,
         group.count,
         of_tenant(plan, group.tenant),
@@ -133,8 +137,8 @@ fn of_phase(plan: &Plan, phase: &PhasePlan) -> String {
 fn of_fault(fault: &Fault) -> String {
     let (name, meaning) = fault.what.words();
     let times = match fault.every {
-        Some(every) => format!("after {} s and then every {} s", fault.at.as_secs_f64(), every.as_secs_f64()),
-        None => format!("after {} s", fault.at.as_secs_f64()),
+        Some(every) => format!("after {} and then every {every}", fault.at),
+        None => format!("after {}", fault.at),
     };
     let lasts =
         if fault.lasts.is_zero() { String::new() } else { format!(" for {} s", fault.lasts.as_secs_f64()) };

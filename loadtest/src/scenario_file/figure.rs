@@ -44,7 +44,7 @@ pub(super) enum Percentile {
 }
 
 /// All figures, in the order in which `explain` lists them.
-pub(super) const FIGURES: [Figure; 28] = [
+pub(super) const FIGURES: [Figure; 29] = [
     figure(
         "notified",
         Unit::Time,
@@ -183,6 +183,14 @@ pub(super) const FIGURES: [Figure; 28] = [
         Place::Slope("server_memory"),
         "The growth of the server's memory per hour, by the slope of a line through its memory in the phase (the \
          median of the slopes between all pairs of seconds, so that a single peak does not count).",
+    ),
+    figure(
+        "memory per client",
+        Unit::Memory,
+        Place::Sum(&["/memory/per_poll"]),
+        "The growth of the server's memory while all clients connected, for each of them. Measured in the first phase, \
+         with at least 1000 clients, if the server had used less than five seconds of CPU before: otherwise it would use \
+         memory again that it already had.",
     ),
     figure(
         "server CPU",

@@ -72,7 +72,11 @@ impl Described {
             listens,
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
             takes: fields.read("takes", fields::time).unwrap_or_default(),
+            per_post: fields.read("per-post", whole(1..=1000)).unwrap_or(1) as u32,
         };
+        if group.per_post > 1 && group.transports.contains(&Transport::CsvPoll) {
+            fields.refuse("per-post", "devices of transport csv-poll send one row in each post");
+        }
         let rates = ACTS.map(|(act, _)| fields.read(act, rate));
         if !fields.has_doubts(&ROUTING)
             && let Err((act, reason)) = check_acts(&group, &rates)

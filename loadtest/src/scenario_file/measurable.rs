@@ -5,6 +5,7 @@ use super::groups::Described;
 use super::phases::Planned;
 use super::threshold::Threshold;
 use crate::object_kind::ObjectKind;
+use crate::population::memory::FEWEST;
 use crate::population::plan::{Act, Group, Listens, PhasePlan, Plan, Transport};
 
 /// Checks that a run of the phase can measure the figure of a threshold. A threshold passes if a mistake elsewhere in
@@ -36,12 +37,17 @@ fn reason_against(figure: &Figure, plan: &Plan, phase: &PhasePlan) -> Option<&'s
         }
         "sessions back" => (!phase.faults.iter().any(|fault| fault.what.is_of_servers()))
             .then_some("no fault of a server ends sessions in this phase"),
-        "torn" => Some("groups post no collections, of which a part could arrive"),
+        "torn" => Some("groups have no such figure; a run that stored a part of a collection is never clean"),
         "not stored" => (!plan.reads_back).then_some("nothing is read back with `verify = false`"),
         "database growth" => plan
             .servers
             .is_none()
             .then_some("it is known only if the run starts the servers; write [servers]"),
+        "memory per client" => match (plan.phases.is_empty(), plan.clients() >= FEWEST) {
+            (true, true) => None,
+            (true, false) => Some("at least 1000 clients are needed to tell their memory from the rest"),
+            (false, _) => Some("it is measured in the first phase, while the clients connect"),
+        },
         _ => None,
     }
 }

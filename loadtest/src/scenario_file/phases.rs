@@ -98,7 +98,7 @@ fn fault(fields: Fields<'_>, around: &Around<'_>, table: &DeTable<'_>) -> Option
     let words = FAULTS.map(|(kind, name, _)| (name, kind));
     let allowed = words.map(|(name, _)| name).join(", ");
     let what = fields.required("what", &format!("one of {allowed}"), |value| meaning(value.as_str(), &words));
-    let (at, every) = (fields.read("at", fields::time), fields.read("every", fields::time));
+    let (at, every) = (fields.read("at", fields::between), fields.read("every", fields::between));
     let duration = fields.read("lasts", fields::time);
     let of = fields.read("of", fields::text);
     let share = fields.read("share", |value| {
@@ -109,8 +109,8 @@ fn fault(fields: Fields<'_>, around: &Around<'_>, table: &DeTable<'_>) -> Option
         let of = clients(&fields, what, of, share.unwrap_or(1.0), around);
         check_times(&fields, what, table);
         let (first, takes) = (at.or(every)?, duration.unwrap_or_default());
-        let is_never = around.lasts.is_some_and(|lasts| first + takes > lasts);
-        if every == Some(Duration::ZERO) || is_never {
+        let is_never = around.lasts.is_some_and(|lasts| first.most + takes > lasts);
+        if every.is_some_and(|every| every.least.is_zero()) || is_never {
             let seconds = around.lasts.unwrap_or_default().as_secs_f64();
             let (name, key) = (what.words().0, if at.is_some() { "at" } else { "every" });
             fields.refuse(key, &format!("{name}: it would never be done in a phase of {seconds} s"));

@@ -17,8 +17,11 @@ use crate::population::plan::Mode;
 const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");
 const SOAK: &str = include_str!("../../scenarios/soak.toml");
+const FLEET: &str = include_str!("../../scenarios/fleet.toml");
+const HOLD: &str = include_str!("../../scenarios/hold.toml");
+const DURABILITY: &str = include_str!("../../scenarios/durability.toml");
 const DAY: &str = include_str!("../../scenarios/day.toml");
-const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \
+const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fanout\"\nclients = 7\nkind = \
     \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
 
@@ -45,42 +48,42 @@ fn load_is_the_command_line_of_its_scenario() {
     let file = parse(LOAD).unwrap();
     let load = &file.phases[0].loads[0];
     assert!(
-        matches!(&load.arguments.scenario, Scenario::Fleet(fleet) if fleet.devices == 7 && fleet.dashboards == 50)
+        matches!(&load.arguments.scenario, Scenario::Fanout(fanout) if fanout.clients == 7 && fanout.rate == 200)
     );
     assert_eq!((load.arguments.common.settle, load.arguments.common.drain), (1, 7));
-    assert_eq!(load.seconds, Some(32));
+    assert_eq!(load.seconds, Some(22));
 }
 
 #[test]
 fn errors_name_file_line_key_and_allowed_values() {
     assert_eq!(
-        error_of("scenario = \"fleet\"\ndevices = 0"),
-        "x.toml:6: invalid value '0' for '--devices <DEVICES>': 0 is not in 1..=100000"
+        error_of("scenario = \"fanout\"\nclients = 0"),
+        "x.toml:6: invalid value '0' for '--clients <CLIENTS>': 0 is not in 1..=100000"
     );
     assert_eq!(
-        error_of("scenario = \"fleet\"\ndashboards = 2\nkind = \"alert\""),
+        error_of("scenario = \"fanout\"\nclients = 2\nkind = \"alert\""),
         "x.toml:7: invalid value 'alert' for '--kind <KIND>' [possible values: alarm, event, measurement]"
     );
-    let unknown = error_of("scenario = \"hold\"\npassword = \"x\"");
+    let unknown = error_of("scenario = \"fanout\"\npassword = \"x\"");
     assert!(
-        unknown.starts_with("x.toml:6: password is not a setting of hold; it has clients, "),
+        unknown.starts_with("x.toml:6: password is not a setting of fanout; it has clients, "),
         "{unknown}"
     );
     let scenario = error_of("scenario = \"flet\"");
     assert!(
-        scenario.starts_with("x.toml:5: scenario = \"flet\" is not a scenario; it is one of fleet, "),
+        scenario.starts_with("x.toml:5: scenario = \"flet\" is not a scenario; it is one of fanout, "),
         "{scenario}"
     );
     assert_eq!(
         error_of("scenario = \"reconnect\"\nwithin = 3\nwithout-users = 3"),
         "x.toml:7: without-users = 3: allowed are true and false"
     );
-    assert!(error_of("devices = 3").starts_with("x.toml:4: a load needs a scenario: one of fleet, "));
-    assert!(error_of("scenario = \"durability\"").contains("--server-command"));
+    assert!(error_of("devices = 3").starts_with("x.toml:4: a load needs a scenario: one of fanout, "));
+    assert!(error_of("scenario = \"inventory-fill\"").contains("--database-url"));
     assert!(error_of("scenario = [").starts_with("x.toml:"));
     assert!(parse("name = \"x\"\n").unwrap_err().starts_with("x.toml:1: there is no phase"));
     let threshold = "name = \"x\"\n[[phase]]\nname = \"p\"\nthresholds = [\n\"lots = 0\"]\n[[phase.load]]\nscenario \
-        = \"hold\"\n";
+        = \"fanout\"\n";
     let threshold = parse(threshold).unwrap_err();
     assert!(
         threshold.starts_with("x.toml:5: threshold \"lots = 0\": \"lots\" is not a figure; there are "),
@@ -129,6 +132,7 @@ fn threshold_on_a_figure_that_the_phase_cannot_measure_is_refused() {
         ("", "alarms = 5", "p99 of round trip <= 1s", "no operations are queued"),
         ("", "alarms = 5", "max of sessions back <= 1s", "no fault of a server"),
         ("", "alarms = 5", "database growth <= 1MB/h", "write [servers]"),
+        ("", "alarms = 5", "memory per client <= 1kB", "at least 1000 clients"),
         ("", "alarms = 5", "lost = 0", ""),
     ] {
         let result = parse(&file(group, phase, threshold)).map(drop);
@@ -204,14 +208,15 @@ fn check_explains_a_file() {
         assert!(text.contains(line), "{line:?} not in\n{text}");
     }
     let text = explanation(&parse(LOAD).unwrap());
-    assert!(text.contains("\nPhase 1, p: at least 32 s\n"), "{text}");
-    assert!(text.contains("    devices = 7 (Devices; each holds a long poll on its own alarms)\n"), "{text}");
+    assert!(text.contains("\nPhase 1, p: at least 22 s\n"), "{text}");
+    assert!(text.contains("    clients = 7 (Clients)\n"), "{text}");
 }
 
 #[test]
 fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
+    assert_eq!([FLEET, HOLD, DURABILITY].map(clients), [10_050, 18_000, 0]);
     let in_readme: Vec<&str> =
         README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(in_readme[0].lines().count() <= 20);
@@ -256,6 +261,22 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         (
             "[[phase.fault]]\nwhat = \"kill\"\nat = \"1s\"",
             "x.toml:8: kill needs servers that this run starts: write [servers]",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nevery = \"9s..5s\"",
+            "x.toml:11: every = \"9s..5s\": allowed is a time such as \"10s\", or a random one such as \"5s..9s\"",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nat = \"15s..21s\"",
+            "x.toml:11: reconnect-storm: it would never be done in a phase of 20 s",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\nper-post = 0",
+            "x.toml:11: group \"h\": per-post = 0: allowed are whole numbers from 1 to 1000",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"csv-poll\"\nper-post = 2",
+            "x.toml:12: group \"h\": devices of transport csv-poll send one row in each post",
         ),
         (
             "[[phase.fault]]\nwhat = \"cut-connections\"\nat = \"1s\"",
