@@ -7,12 +7,14 @@
 //! notification is lost if the session received a later one, because then the client does not know of the gap.
 
 mod audit;
+mod verdict;
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::audit::{Disturbed, SessionAudit};
+pub(crate) use self::audit::{Disturbed, Members};
+pub(crate) use self::verdict::SessionAudit;
 
 /// The longest time until a session has followed its client to another server, in microseconds. A server that has the
 /// session and does not respond counts as lost after two seconds.
@@ -254,8 +256,13 @@ impl SessionLedger {
 
     /// Returns the number of clients without a session at present.
     pub(crate) fn away(&self) -> usize {
+        self.away_of(0..self.clients.len())
+    }
+
+    fn away_of(&self, clients: Range<ClientId>) -> usize {
         let has_one = |client: &&Client| client.sessions.last().is_some_and(|last| last.ended.is_none());
-        self.clients.len() - self.clients.iter().filter(has_one).count()
+        let clients = &self.clients[clients];
+        clients.len() - clients.iter().filter(has_one).count()
     }
 }
 

@@ -82,7 +82,7 @@ impl Generator {
     ) -> Result<Self, Error> {
         let own = specs.all.into_iter().filter(|spec| share.has(spec.number)).collect();
         let generator = Self {
-            posters: Posters::start(shared, plan.posters.div_ceil(share.of as u32), plan.phases.len()),
+            posters: Posters::start(shared, plan.posters.div_ceil(share.of as u32), plan.slots()),
             shared: Arc::clone(shared),
             plan: plan.clone(),
             share,
@@ -126,7 +126,14 @@ impl Generator {
                     Act::Post(ObjectKind::Measurement) => group.per_post,
                     _ => 1,
                 };
-                let due = |object, mode| Due { at, phase: number, device, object, mode, rows };
+                let due = |object, mode| Due {
+                    at,
+                    slot: number * groups.len() + stream.group,
+                    device,
+                    object,
+                    mode,
+                    rows,
+                };
                 let queue = &queues[device as usize % queues.len()];
                 match (stream.act, clients[device as usize]) {
                     (Act::Post(object), _) => queue.send(due(Some(object), mode)).is_ok(),

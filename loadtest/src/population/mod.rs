@@ -40,6 +40,7 @@ use self::plan::{Fault, Plan};
 use self::posters::Posted;
 use self::servers::Servers;
 use self::shared::{Shared, lock};
+use self::verdict::Named;
 use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
 use self::world::World;
@@ -249,8 +250,15 @@ impl Population {
             let is_stored =
                 |lane, sequence| reads_back.then(|| shared.run.has_received(database, lane, sequence));
             let audits = shared.ledger().audit(&starts, disturbances, is_stored);
+            let part = |named: Named| {
+                let audits = shared.ledger().audit_of(&named.members(), &starts, disturbances, is_stored);
+                (named, audits)
+            };
+            let parts: Vec<_> = Named::all(&shared).into_iter().map(part).collect();
             let stored = reads_back.then(|| shared.run.audit());
-            verdict::Outcomes { shared: &shared, phases: &phases, posted: &posted, stored }.reports(audits)
+            let (shared, phases, groups) = (&shared, &phases, &plan.groups);
+            verdict::Outcomes { shared, phases, groups, posted: &posted, parts: &parts, stored }
+                .reports(audits)
         };
         if let Some(first) = reports.first_mut() {
             first.memory = memory.figures(&processes(servers.as_ref(), &common));

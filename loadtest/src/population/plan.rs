@@ -358,6 +358,11 @@ pub(crate) enum Falsification {
 }
 
 impl Plan {
+    /// Returns the number of groups in all phases.
+    pub(crate) fn slots(&self) -> usize {
+        self.phases.len() * self.groups.len()
+    }
+
     /// Returns the number of clients that are connected at the same time.
     pub(crate) fn clients(&self) -> usize {
         let listen = |group: &&Group| group.transports.iter().any(|transport| *transport != Transport::Rest);

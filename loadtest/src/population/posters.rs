@@ -1,7 +1,7 @@
 //! Posts on a fixed schedule at the servers in turn. The posts of a device are sent one after the other, so that their
 //! order is defined.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::Shared;
 use super::clients::{OPERATIONS, topic};
 use super::plan::{Mode, Transport};
+use super::shared::lock;
 use crate::body::Kind;
 use crate::connection::Connection;
 use crate::csv::verdict::Verdict;
@@ -38,7 +39,8 @@ const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 pub(super) struct Due {
     /// The due time in microseconds of the run.
     pub(super) at: u64,
-    pub(super) phase: usize,
+    /// The place of the phase and the group among the [`Posted`].
+    pub(super) slot: usize,
     pub(super) device: u32,
     /// The kind of the posted object; `None` is an operation for the device.
     pub(super) object: Option<ObjectKind>,
@@ -47,7 +49,7 @@ pub(super) struct Due {
     pub(super) rows: u32,
 }
 
-/// The posts of a phase.
+/// The posts of a group in a phase.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Posted {
     pub(super) responses: Responses,
@@ -90,13 +92,16 @@ impl Posted {
 #[derive(Debug)]
 pub(super) struct Posters {
     dues: Vec<mpsc::UnboundedSender<Due>>,
-    tasks: JoinSet<Vec<Posted>>,
+    tasks: JoinSet<()>,
+    posted: Arc<Mutex<Vec<Posted>>>,
 }
 
 impl Posters {
-    /// Starts `count` connections for this number of phases.
-    pub(super) fn start(shared: &Arc<Shared>, count: u32, phases: usize) -> Self {
-        let mut posters = Self { dues: Vec::new(), tasks: JoinSet::new() };
+    /// Starts `count` connections for this number of groups in all phases.
+    pub(super) fn start(shared: &Arc<Shared>, count: u32, slots: usize) -> Self {
+        let posted = (0..slots).map(|_| Posted::new()).collect();
+        let posted = Arc::new(Mutex::new(posted));
+        let mut posters = Self { dues: Vec::new(), tasks: JoinSet::new(), posted };
         for number in 0..count as usize {
             let (sender, dues) = mpsc::unbounded_channel();
             posters.dues.push(sender);
@@ -104,7 +109,7 @@ impl Posters {
                 shared: Arc::clone(shared),
                 connections: shared.targets.iter().map(|_| None).collect(),
                 turn: number,
-                posted: (0..phases).map(|_| Posted::new()).collect(),
+                posted: Arc::clone(&posters.posted),
             };
             posters.tasks.spawn(poster.post_all(dues));
         }
@@ -116,15 +121,11 @@ impl Posters {
         self.dues.clone()
     }
 
-    /// Waits until all due posts are sent. Returns the posts of each phase.
+    /// Waits until all due posts are sent. Returns the posts of each slot.
     pub(super) async fn finish(&mut self) -> Vec<Posted> {
         self.dues.clear();
-        let mut phases: Vec<Posted> = Vec::new();
-        while let Some(Ok(of_poster)) = self.tasks.join_next().await {
-            phases.resize_with(of_poster.len(), Posted::new);
-            phases.iter_mut().zip(&of_poster).for_each(|(all, of_one)| all.add(of_one));
-        }
-        phases
+        while self.tasks.join_next().await.is_some() {}
+        std::mem::take(&mut *lock(&self.posted))
     }
 }
 
@@ -134,21 +135,25 @@ struct Poster {
     shared: Arc<Shared>,
     connections: Vec<Option<Connection>>,
     turn: usize,
-    posted: Vec<Posted>,
+    posted: Arc<Mutex<Vec<Posted>>>,
 }
 
 impl Poster {
-    async fn post_all(mut self, mut dues: mpsc::UnboundedReceiver<Due>) -> Vec<Posted> {
+    async fn post_all(mut self, mut dues: mpsc::UnboundedReceiver<Due>) {
         while let Some(due) = dues.recv().await {
             let lateness = self.shared.run.now().saturating_sub(due.at);
-            self.posted[due.phase].late += u64::from(lateness > LATE);
-            if lateness > OVERTIME {
-                self.posted[due.phase].unsent += 1;
-            } else {
+            self.note(due, |posted| {
+                posted.late += u64::from(lateness > LATE);
+                posted.unsent += u64::from(lateness > OVERTIME);
+            });
+            if lateness <= OVERTIME {
                 self.post(due).await;
             }
         }
-        self.posted
+    }
+
+    fn note(&self, due: Due, note: impl FnOnce(&mut Posted)) {
+        note(&mut lock(&self.posted)[due.slot]);
     }
 
     /// Posts to the next server, and records the post and its response.
@@ -174,17 +179,20 @@ impl Poster {
         // A write that is not to be stored counts as rejected, so finding it in the database is an error.
         let stored = if is_accepted && !promise.stores { Outcome::Refused } else { verdict.outcome };
         shared.run.settle(mark, due.rows, stored);
-        let posted = &mut self.posted[due.phase];
-        *posted.responses.by_status.entry(verdict.counted_as).or_default() += 1;
-        if due.object.is_none() {
-            posted.operations[0] += usize::from(is_accepted);
-            posted.operations[1] += usize::from(verdict.outcome == Outcome::Unknown);
-        }
+        self.note(due, |posted| {
+            *posted.responses.by_status.entry(verdict.counted_as).or_default() += 1;
+            if due.object.is_none() {
+                posted.operations[0] += usize::from(is_accepted);
+                posted.operations[1] += usize::from(verdict.outcome == Outcome::Unknown);
+            }
+            if is_accepted {
+                posted.responses.latency.saturating_record(now.saturating_sub(due.at));
+            }
+        });
         if is_accepted {
             for row in 0..due.rows {
                 shared.ledger().acknowledge(lane, mark.sequence + row, now);
             }
-            posted.responses.latency.saturating_record(now.saturating_sub(due.at));
             shared.series.posted(now.saturating_sub(due.at));
         } else {
             shared.series.failed();

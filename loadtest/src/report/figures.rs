@@ -138,6 +138,12 @@ impl Deliveries {
 }
 
 impl Posts {
+    /// Returns the most important figures in a few words.
+    pub(super) fn brief(&self) -> String {
+        let Self { per_second, failed, latency, .. } = self;
+        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms, {failed} failed", latency.p50_ms, latency.p99_ms)
+    }
+
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         if self.by_status.is_empty() {
             return Vec::new();
@@ -151,6 +157,12 @@ impl Posts {
 }
 
 impl Deliveries {
+    /// Returns the most important figures in a few words.
+    pub(super) fn brief(&self) -> String {
+        let Self { per_second, latency } = self;
+        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms", latency.p50_ms, latency.p99_ms)
+    }
+
     pub(super) fn rows(&self) -> [(&'static str, String); 2] {
         [
             ("deliveries/s", format!("{:.0}", self.per_second)),

@@ -1,6 +1,7 @@
 //! The result of a run: figures for machines (JSON) and for people (a short table).
 
 mod figures;
+mod part;
 mod process;
 mod verdict;
 mod ways;
@@ -11,6 +12,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub(crate) use self::figures::{Deliveries, Kept, Posts, Reads, Step};
+pub(crate) use self::part::Part;
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::Fact;
 pub(crate) use self::ways::{Ratio, Way};
@@ -78,6 +80,9 @@ pub(crate) struct Report {
     /// The reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
+    /// The figures of each group and of all dashboards of a name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
     /// The number of devices that could not be removed afterwards.
     pub(crate) devices_left: usize,
 }
@@ -119,6 +124,7 @@ impl Report {
         rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
         rows.extend(self.sessions.iter().flat_map(SessionAudit::rows));
+        rows.extend(self.parts.iter().map(|part| ("of which", part.row())));
         rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
         rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));
         if self.devices_left > 0 {

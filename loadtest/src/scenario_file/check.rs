@@ -24,7 +24,7 @@ pub(crate) fn explanation(file: &ScenarioFile) -> String {
             text += &format!("  Clean if {of_what}; there are no thresholds.\n");
         } else {
             text += &format!("  Clean if {of_what}, and\n");
-            phase.thresholds.iter().for_each(|threshold| text += &format!("    {}\n", threshold.sentence));
+            phase.thresholds.iter().for_each(|threshold| text += &format!("    {}\n", threshold.in_words()));
         }
     }
     text

@@ -3,11 +3,12 @@
 //! figures.
 //!
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`] and
-//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`figure`] and
-//! [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases), [`sample`] (the
-//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
+//! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
+//! [`sample`] and [`live`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
+mod abort;
 mod chart;
 mod check;
 mod compare;
@@ -16,6 +17,7 @@ mod figure;
 mod groups;
 mod html;
 mod junit;
+mod live;
 mod load;
 mod measurable;
 mod mistakes;
@@ -41,7 +43,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::check::explanation;
 pub(crate) use self::compare::compare;
-use self::fields::{Fields, Found, meaning, whole, yes_or_no};
+use self::fields::{Fields, meaning, whole, yes_or_no};
 use self::groups::Described;
 use self::load::Load;
 use self::mistakes::Mistakes;
@@ -192,23 +194,6 @@ fn length(value: &DeValue<'_>) -> Result<Duration, String> {
     length.ok_or_else(|| "write a time such as \"30s\", at most 31 days".to_owned())
 }
 
-/// Reads the thresholds of a phase with their positions.
-fn thresholds(fields: &Fields<'_>, mistakes: &Mistakes<'_>) -> Vec<(usize, Threshold)> {
-    let Some(value) = fields.value("thresholds") else { return Vec::new() };
-    let Some(all) = value.get_ref().as_array() else {
-        fields.refuse_value("thresholds", value, "allowed is a list such as [\"lost = 0\", \"failed = 0\"]");
-        return Vec::new();
-    };
-    let threshold = |sentence: &Found<'_>| {
-        let at = sentence.span().start;
-        let text = sentence.get_ref().as_str();
-        let refused = || "thresholds: each is a text such as \"lost = 0\"".to_owned();
-        let read = text.ok_or_else(refused).and_then(Threshold::parse);
-        read.map(|read| (at, read)).map_err(|reason| mistakes.add(at, reason)).ok()
-    };
-    all.iter().filter_map(threshold).collect()
-}
-
 impl Phase {
     /// Reads a phase, and adds what the groups do in it to the plan.
     fn of(fields: Fields<'_>, described: &mut Described, reading: &Reading<'_>) -> Self {
@@ -224,8 +209,11 @@ impl Phase {
         if !has_groups && fields.value("load").is_none() {
             fields.refuse_lacking("it has no [[phase.load]], and there is no [[group]]");
         }
-        let judged = thresholds(&fields, mistakes);
+        let judged = abort::thresholds(&fields, lasts, mistakes);
         let planned = phases::phase(&fields, described, lasts, mistakes);
+        for (at, threshold) in &judged {
+            measurable::check_name(threshold, described).unwrap_or_else(|reason| mistakes.add(*at, reason));
+        }
         if has_groups {
             for (at, threshold) in judged.iter().filter(|_| loads.is_empty()) {
                 measurable::check(threshold, described, &planned)

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::population::plan::FAULTS;
 
 /// The terms of scenario files and reports other than figures.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 16] = [
     (
         "expected",
         "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is \
@@ -57,6 +57,12 @@ const WORDS: [(&str, &str); 15] = [
         "memory per held poll",
         "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server \
          had used more than five seconds of CPU before, because memory that it already had would be used again.",
+    ),
+    (
+        "abort",
+        "A threshold that is written as a table, such as { that = \"failed = 0\", abort = true, after = \"10s\" }, ends \
+         the run as soon as it is missed, `after` this time in the phase (5 s). It must have a figure that is known while \
+         the phase runs. The run is then not clean.",
     ),
     (
         "seed",
