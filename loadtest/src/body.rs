@@ -137,6 +137,19 @@ impl Kind {
     }
 }
 
+/// Returns an own body, which is a JSON object, with what the run adds: the id of the device, the mark, and the time
+/// unless the body has one.
+pub(crate) fn marked(body: &str, kind: Kind, id: &str, mark: Mark, now: &str) -> String {
+    let open = body.trim_end().strip_suffix('}').unwrap_or(body).trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    let own = match kind {
+        Kind::Operation => format!(r#""deviceId":"{id}""#),
+        _ if body.contains(r#""time""#) => format!(r#""source":{{"id":"{id}"}}"#),
+        _ => format!(r#""time":"{now}","source":{{"id":"{id}"}}"#),
+    };
+    format!(r#"{open}{comma}{own},"{FRAGMENT}":"{mark}"}}"#)
+}
+
 /// Formats a time to the millisecond.
 fn text(time: OffsetDateTime) -> String {
     let time = time.replace_millisecond(time.millisecond()).unwrap_or(time);
@@ -284,6 +297,21 @@ mod tests {
         assert_eq!(collection["measurements"].as_array().unwrap().len(), 3);
         let sequences: Vec<u32> = Mark::scan(text.as_bytes()).map(|mark| mark.sequence).collect();
         assert_eq!(sequences, [3, 4, 5]);
+    }
+
+    #[test]
+    fn own_bodies_get_device_time_and_mark() {
+        for (text, kind, members) in [
+            (r#"{"type":"a","text":"b"} "#, Kind::Alarm, ["source", "time", "type"]),
+            (r#"{"type":"a","time":"x"}"#, Kind::Event, ["source", "time", "type"]),
+            ("{}", Kind::Operation, ["deviceId", "deviceId", "deviceId"]),
+        ] {
+            let body = marked(text, kind, "208", FIRST, "2026-01-01T00:00:00Z");
+            let json: Value = serde_json::from_str(&body).unwrap();
+            assert!(members.iter().all(|member| !json[member].is_null()), "{body}");
+            assert_eq!(body.matches("\"time\"").count(), usize::from(kind != Kind::Operation), "{body}");
+            assert_eq!(Mark::scan(body.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+        }
     }
 
     #[test]

@@ -17,7 +17,6 @@ mod cli;
 mod connection;
 mod csv;
 mod curve;
-mod data;
 mod devices;
 mod download;
 mod error;

@@ -274,3 +274,81 @@ async fn fleet_over_https_is_clean() {
     Scenario::fleet().run(&url, &["--ca-file", ca]).await.expect(0, &["Fleet: clean", "lost silently 0"]);
     Scenario::fleet().run(&url, &[]).await.expect(2, &["certificate"]);
 }
+
+#[tokio::test]
+async fn own_bodies_with_rows_of_a_feeder_are_stored_and_lists_are_read() {
+    let server = TestServer::start().await;
+    let scenario = Scenario::new(&[
+        r#"
+name = "Shops"
+
+[[feeder]]
+name = "orders"
+file = "orders.csv"
+
+[[group]]
+name = "shops"
+count = 2
+transport = "rest"
+events = 20
+reads = 10
+
+[group.bodies]
+events = '{"type":"order","text":"{{orders.article}}","shop":{"number":{{device}},"seq":{{seq}}}}'
+
+[[group.query]]
+path = "/event/events?source={{source}}&pageSize=5"
+follow = 1
+
+[[group]]
+name = "others"
+count = 1
+transport = "rest"
+reads = 5
+
+[[group.query]]
+path = "/event/events?type={{orders.article}}"
+by = "administrator"
+
+[[dashboard]]
+watches = "events"
+"#,
+        PHASE,
+        "[[phase]]\nname = \"quiet\"\nlasts = \"1s\"\nthresholds = ['failed reads of \"shops\" = 0', 'p99 of reads of \
+         \"others\" <= 30s', 'p99 of notified of \"dashboards\" <= 30s']\n",
+    ]);
+    std::fs::write(scenario.directory.path().join("orders.csv"), "article\ntea\n\"oil, \"\"best\"\"\"\n")
+        .expect("written");
+    let before = devices(&server.admin()).await;
+
+    let outcome = scenario.run(server.base(), &["--keep"]).await;
+
+    outcome.expect(0, &["Shops: clean", "lost silently 0", "reads by status", "shops: posts", "others:"]);
+    let events = server.admin().read("/event/events?type=order&pageSize=500").await["events"].clone();
+    let events = events.as_array().expect("a list");
+    assert_eq!(events.len(), 100, "{}", outcome.text);
+    for article in ["tea", "oil, \"best\""] {
+        let count = events.iter().filter(|event| event["text"] == article).count();
+        assert!((25..=75).contains(&count), "{article}: {count}");
+    }
+    let numbers: std::collections::BTreeSet<String> =
+        events.iter().map(|event| event["shop"].to_string()).collect();
+    assert_eq!(numbers.len(), 100, "each post of a device has another number");
+    assert_eq!(devices(&server.admin()).await, before + 3);
+}
+
+#[tokio::test]
+async fn missed_threshold_with_abort_ends_the_run_and_its_result_is_measured() {
+    let server = TestServer::start().await;
+    let phase = PHASE.replace("4s", "60s").replace(
+        "\"failed = 0\"",
+        "{ that = \"notified per second >= 100000\", abort = true, after = \"1s\" }",
+    );
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", FLEET, &phase]);
+    let before = devices(&server.admin()).await;
+
+    let outcome = scenario.run(server.base(), &[]).await;
+
+    outcome.expect(1, &["ended early: notified per second >= 100000 was missed: ", "Fleet: NOT CLEAN"]);
+    assert_eq!(devices(&server.admin()).await, before);
+}

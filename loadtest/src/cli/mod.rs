@@ -29,7 +29,7 @@ pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, SharedChannel};
 pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, RunFile, Worker};
 pub(crate) use self::service::Service;
-pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
+pub(crate) use self::volumes::{DataFill, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Measurements, Ramp};
 use crate::error::Error;
 use crate::server_process::Process;
@@ -186,15 +186,11 @@ pub(crate) enum Scenario {
     Availability(Availability),
     /// Fills a database with many alarms, events and measurements, by SQL
     DataFill(DataFill),
-    /// Reads of the newest of them; filled by `data-fill`
-    Data(Data),
     /// Calls of a microservice, directly and through the platform
     Service(Service),
     /// Downloads of one file of a hosted application, alone or in turns with the same file from another
     /// server
     Hosted(Hosted),
-    /// Reads of a large inventory, one after the other; filled by `inventory-fill`
-    Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL
     InventoryFill(InventoryFill),
     /// One bulk operation over a group: each device gets one operation, and the ramp is kept

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::feeder::Feeder;
+use super::template::Template;
 use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
 use crate::random::Seeded;
@@ -22,7 +24,9 @@ pub(crate) struct Plan {
     pub(crate) tenants: Vec<String>,
     pub(crate) groups: Vec<Group>,
     pub(crate) dashboards: Vec<Dashboards>,
-    /// The number of connections that post.
+    /// The tables of values for bodies and paths.
+    pub(crate) feeders: Vec<Feeder>,
+    /// The number of connections that post, and of those that read.
     pub(crate) posters: u32,
     /// Whether all data is read back at the end and compared with the responses.
     pub(crate) reads_back: bool,
@@ -131,8 +135,30 @@ pub(crate) struct Group {
     pub(crate) takes: Duration,
     /// The number of measurements in a post; several are one collection, which is stored completely or not at all.
     pub(crate) per_post: u32,
+    /// The own bodies of posts; what has none is posted with a body of this program.
+    pub(crate) bodies: Vec<(Act, Template)>,
+    /// The reads, of which each is chosen by its weight.
+    pub(crate) queries: Vec<Query>,
     /// The modes of the posts, with the weight of each.
     pub(crate) modes: Vec<(Mode, u32)>,
+}
+
+/// A GET request.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    pub(crate) path: Template,
+    pub(crate) weight: u32,
+    /// The number of further pages that are read by the link `next`.
+    pub(crate) follow: u32,
+    pub(crate) by: Reader,
+}
+
+/// The user who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Device,
+    /// The administrator of the tenant.
+    Administrator,
 }
 
 /// The channels to which a device subscribes.
@@ -165,15 +191,33 @@ pub(crate) enum Act {
     Operate,
     /// One of the devices drops its connection and opens a new session.
     Reconnect,
+    /// One of the devices, or a person on its behalf, reads.
+    Read,
+}
+
+impl Act {
+    /// Returns the kind of the posted object, if it is a post.
+    pub(crate) fn object(self) -> Option<ObjectKind> {
+        match self {
+            Self::Post(object) => Some(object),
+            Self::Operate | Self::Reconnect | Self::Read => None,
+        }
+    }
+
+    /// Returns whether something is posted.
+    pub(crate) fn posts(self) -> bool {
+        matches!(self, Self::Post(_) | Self::Operate)
+    }
 }
 
 /// All actions, with their keys in a file.
-pub(crate) const ACTS: [(&str, Act); 5] = [
+pub(crate) const ACTS: [(&str, Act); 6] = [
     ("alarms", Act::Post(ObjectKind::Alarm)),
     ("events", Act::Post(ObjectKind::Event)),
     ("measurements", Act::Post(ObjectKind::Measurement)),
     ("operations", Act::Operate),
     ("reconnects", Act::Reconnect),
+    ("reads", Act::Read),
 ];
 
 /// An action of a group with its rate in a phase.

@@ -9,7 +9,7 @@ use super::plan::Group;
 use super::posters::Posted;
 use super::shared::{Shared, lock};
 use crate::ledger::Audit;
-use crate::report::{Deliveries, Fact, Kept, Part, Posts, Report};
+use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
 use crate::session_ledger::{ClientId, Members, SessionAudit, TOPICS};
 
 /// The longest time until all sessions are back after a fault of a server, in milliseconds.
@@ -76,6 +76,7 @@ impl Outcomes<'_> {
             Some(Part {
                 name: named.name.clone(),
                 posts: posted.map(|posted| Posts::of(&posted.responses, phase.seconds)),
+                queries: posted.and_then(|posted| Queries::of(&posted.reads, phase.seconds)),
                 kept: posted.map(|posted| Kept { late: posted.late, unsent: posted.unsent }),
                 deliveries: (audit.expected > 0).then(|| Deliveries::of(&audit.latency(), phase.seconds)),
                 delays,
@@ -109,6 +110,7 @@ impl Outcomes<'_> {
             clean: audit.is_clean() && facts.iter().all(|fact| fact.holds),
             posts: Some(Posts::of(&posted.responses, phase.seconds)),
             deliveries: (audit.expected > 0).then(|| Deliveries::of(&latency, phase.seconds)),
+            queries: Queries::of(&posted.reads, phase.seconds),
             kept: Some(Kept { late: posted.late, unsent: posted.unsent }),
             delays,
             facts,
@@ -160,6 +162,10 @@ fn facts(phase: &Begun, posted: &Posted, audit: &SessionAudit) -> Vec<Fact> {
         }
     };
     facts.push(Fact::number("5xx that do not say when to retry", posted.server_errors() as usize, 0));
+    let failed_reads = Queries::of(&posted.reads, phase.seconds).map_or(0, |queries| queries.failed);
+    if phase.server_faults == 0 && failed_reads > 0 {
+        facts.push(Fact::number("reads failed", failed_reads as usize, 0));
+    }
     facts.push(Fact::number("posts never sent", posted.unsent as usize, 0));
     facts.push(Fact::any("accepted writes", audit.acknowledged.to_string()));
     facts.push(Fact::number("of them not stored", audit.not_stored as usize, 0));

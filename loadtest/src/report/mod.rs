@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub(crate) use self::figures::{Deliveries, Kept, Posts, Reads, Step};
+pub(crate) use self::figures::{Deliveries, Kept, Posts, Queries, Reads, Step};
 pub(crate) use self::part::Part;
 pub(crate) use self::process::{Cpu, Memory};
 pub(crate) use self::verdict::Fact;
@@ -41,6 +41,9 @@ pub(crate) struct Report {
     /// The posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
+    /// The reads of groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queries: Option<Queries>,
     /// The delays of the generator's own schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept: Option<Kept>,
@@ -112,6 +115,7 @@ impl Report {
         let mut rows = vec![("scenario", format!("{} against {}", self.scenario, self.target))];
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         rows.extend(self.posts.iter().flat_map(Posts::rows));
+        rows.extend(self.queries.iter().flat_map(Queries::rows));
         rows.extend(self.kept.iter().map(Kept::row));
         rows.extend(self.ways.iter().flat_map(Way::rows));
         rows.extend(self.ratios.iter().map(Ratio::row));

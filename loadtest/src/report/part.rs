@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Deliveries, Kept, Posts};
+use super::{Deliveries, Kept, Posts, Queries};
 use crate::latency::Delay;
 use crate::session_ledger::SessionAudit;
 
@@ -14,6 +14,8 @@ pub(crate) struct Part {
     /// The posts of a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queries: Option<Queries>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept: Option<Kept>,
     /// The notifications that its clients received.
@@ -28,6 +30,7 @@ pub(crate) struct Part {
 impl Part {
     pub(super) fn row(&self) -> String {
         let posts = self.posts.as_ref().map(|posts| format!("  posts {}", posts.brief()));
+        let reads = self.queries.as_ref().map(|queries| format!("  reads {}", queries.brief()));
         let notified =
             self.deliveries.as_ref().map(|deliveries| format!("  notified {}", deliveries.brief()));
         let SessionAudit { lost, doubled, reordered, .. } = self.sessions;
@@ -35,7 +38,7 @@ impl Part {
             0 => String::new(),
             _ => format!("  lost {lost}  doubled {doubled}  reordered {reordered}"),
         };
-        let parts = [posts, notified].into_iter().flatten().collect::<String>();
+        let parts = [posts, reads, notified].into_iter().flatten().collect::<String>();
         format!("{}:{parts}{faults}", self.name)
     }
 }

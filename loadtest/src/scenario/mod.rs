@@ -5,13 +5,11 @@ mod bulk;
 mod closed_loop;
 mod credentials;
 mod csv_rows;
-mod data;
 mod data_fill;
 mod fairness;
 mod fanout;
 mod gauge;
 mod hosted;
-mod inventory;
 mod inventory_fill;
 mod measurements;
 mod modules;
@@ -64,10 +62,8 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Fairness(settings) => Box::pin(fairness::run(&bench, settings)).await,
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
-        cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
         cli::Scenario::Service(settings) => Box::pin(service::run(&bench, settings)).await,
         cli::Scenario::Hosted(settings) => Box::pin(hosted::run(&bench, settings)).await,
-        cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
         cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
         cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,

@@ -35,8 +35,19 @@ pub(super) struct Figure {
 }
 
 /// The figures that are known of each group that posts.
-const OF_GROUPS: [&str; 8] =
-    ["posts", "posts per second", "round trip", "failed", "4xx", "5xx", "late", "unsent"];
+const OF_GROUPS: [&str; 11] = [
+    "posts",
+    "posts per second",
+    "round trip",
+    "failed",
+    "4xx",
+    "5xx",
+    "late",
+    "unsent",
+    "reads",
+    "reads per second",
+    "failed reads",
+];
 /// The figures that are known of the clients of each group and of dashboards.
 const OF_CLIENTS: [&str; 9] = [
     "notified",
@@ -73,7 +84,7 @@ pub(super) enum Percentile {
 }
 
 /// All figures, in the order in which `explain` lists them.
-pub(super) const FIGURES: [Figure; 29] = [
+pub(super) const FIGURES: [Figure; 32] = [
     figure(
         "notified",
         Unit::Time,
@@ -115,6 +126,25 @@ pub(super) const FIGURES: [Figure; 29] = [
         Unit::Rate,
         Place::Sum(&["/posts/per_second"]),
         "Posts that the server accepted in a second, on average over the measured time; the sum of all loads.",
+    ),
+    figure(
+        "reads",
+        Unit::Time,
+        Place::Latency(&["/queries/latency"]),
+        "The time from the due time of a read of a group until its response was complete; a further page counts from the \
+         end of the one before. It is written with a percentile: `p99 of reads`.",
+    ),
+    figure(
+        "reads per second",
+        Unit::Rate,
+        Place::Sum(&["/queries/per_second"]),
+        "Reads of groups with a response 200, on average over the phase.",
+    ),
+    figure(
+        "failed reads",
+        Unit::Count,
+        Place::Sum(&["/queries/failed"]),
+        "Reads of groups without a response 200, for any reason.",
     ),
     figure(
         "lost",

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use super::fields::{self, Fields, meaning, one_or_more, rate, whole, yes_or_no};
+use super::mistakes::Mistakes;
+use super::requests;
 use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
 use crate::population::plan::{
@@ -59,7 +61,7 @@ impl Described {
     }
 
     /// Reads a group.
-    pub(super) fn add_group(&mut self, fields: Fields<'_>) {
+    pub(super) fn add_group(&mut self, fields: Fields<'_>, mistakes: &Mistakes<'_>) {
         let name = self.name(&fields, fields.required("name", "a name in quotes", fields::text));
         let count = fields.required("count", "the number of devices", whole(1..=MOST_DEVICES));
         let (transports, listens) = channels(&fields);
@@ -72,10 +74,23 @@ impl Described {
             listens,
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
             takes: fields.read("takes", fields::time).unwrap_or_default(),
+            bodies: requests::bodies(&fields, &self.plan.feeders, mistakes),
+            queries: requests::queries(&fields, &self.plan.feeders, mistakes),
             per_post: fields.read("per-post", whole(1..=1000)).unwrap_or(1) as u32,
         };
         if group.per_post > 1 && group.transports.contains(&Transport::CsvPoll) {
             fields.refuse("per-post", "devices of transport csv-poll send one row in each post");
+        }
+        let is_csv = group.transports.contains(&Transport::CsvPoll);
+        if is_csv && group.bodies.iter().any(|(act, _)| act.object().is_some()) {
+            fields.refuse(
+                "bodies",
+                "devices of transport csv-poll send rows of the run; only operations have a body",
+            );
+        }
+        let own_measurement = |(act, _): &(Act, _)| *act == Act::Post(ObjectKind::Measurement);
+        if group.per_post > 1 && group.bodies.iter().any(own_measurement) {
+            fields.refuse("per-post", "an own body of measurements is posted alone");
         }
         let rates = ACTS.map(|(act, _)| fields.read(act, rate));
         if !fields.has_doubts(&ROUTING)

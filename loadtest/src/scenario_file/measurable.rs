@@ -24,7 +24,9 @@ enum Of<'a> {
 pub(super) fn check(threshold: &Threshold, described: &Described, planned: &Planned) -> Result<(), String> {
     let has_doubts = match threshold.figure.name {
         "notified" | "notified per second" | "round trip" => described.has_doubts || planned.has_unknown_acts,
-        "posts" | "posts per second" => threshold.of.is_some() && planned.has_unknown_acts,
+        "posts" | "posts per second" | "reads" | "reads per second" | "failed reads" => {
+            planned.has_unknown_acts
+        }
         "sessions back" => planned.has_unknown_faults,
         _ => false,
     };
@@ -81,7 +83,10 @@ fn reason_against(figure: &Figure, of: Of<'_>, plan: &Plan, phase: &PhasePlan) -
         "round trip" => (!acts.any(|(group, act)| act == Act::Operate && executes(group)))
             .then_some("no operations are queued for agents in this phase"),
         "posts" | "posts per second" => {
-            (!acts.any(|(_, act)| act != Act::Reconnect)).then_some("nothing is posted in this phase")
+            (!acts.any(|(_, act)| act.posts())).then_some("nothing is posted in this phase")
+        }
+        "reads" | "reads per second" | "failed reads" => {
+            (!acts.any(|(_, act)| act == Act::Read)).then_some("nothing is read in this phase")
         }
         "sessions back" => (!phase.faults.iter().any(|fault| fault.what.is_of_servers()))
             .then_some("no fault of a server ends sessions in this phase"),
@@ -104,7 +109,7 @@ fn reason_against(figure: &Figure, of: Of<'_>, plan: &Plan, phase: &PhasePlan) -
 fn is_heard(plan: &Plan, by: Of<'_>, group: &Group, act: Act) -> bool {
     let all = || plan.dashboards.iter();
     match (act, by) {
-        (Act::Operate, Of::Dashboards(_)) | (Act::Reconnect, _) => false,
+        (Act::Operate, Of::Dashboards(_)) | (Act::Reconnect | Act::Read, _) => false,
         (Act::Operate, _) => executes(group),
         (Act::Post(kind), _) => {
             let notifies = group.modes.is_empty() || group.modes.iter().any(|(mode, _)| mode.notifies());

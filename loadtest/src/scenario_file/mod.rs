@@ -2,8 +2,8 @@
 //! with rates and faults; or it runs scenarios of the command line at the same time. Each phase has thresholds for its
 //! figures.
 //!
-//! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`] and
-//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
+//! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
+//! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
 //! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
 //! [`sample`] and [`live`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
@@ -26,6 +26,7 @@ mod mistakes_tests;
 mod outcome;
 mod phases;
 mod pulse;
+mod requests;
 mod run;
 mod sample;
 #[cfg(test)]
@@ -169,8 +170,14 @@ fn population<'t>(fields: &Fields<'t>, mistakes: &'t Mistakes<'t>) -> Described 
     for table in fields.tables("tenant", "[[tenant]]") {
         described.add_tenant(below(table, "tenant"));
     }
+    for (at, table) in fields.tables("feeder", "[[feeder]]") {
+        let feeder = Fields::new("feeder", at, table, mistakes);
+        let feeder = requests::feeder(feeder, mistakes.file(), &described.plan.feeders);
+        described.has_doubts |= feeder.is_none();
+        described.plan.feeders.extend(feeder);
+    }
     for table in fields.tables("group", "[[group]]") {
-        described.add_group(below(table, "group"));
+        described.add_group(below(table, "group"), mistakes);
     }
     for table in fields.tables("dashboard", "[[dashboard]]") {
         described.add_dashboards(below(table, "dashboard"));

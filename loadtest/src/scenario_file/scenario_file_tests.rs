@@ -20,12 +20,14 @@ const SOAK: &str = include_str!("../../scenarios/soak.toml");
 const FLEET: &str = include_str!("../../scenarios/fleet.toml");
 const HOLD: &str = include_str!("../../scenarios/hold.toml");
 const DURABILITY: &str = include_str!("../../scenarios/durability.toml");
+const DATA: &str = include_str!("../../scenarios/data.toml");
+const INVENTORY: &str = include_str!("../../scenarios/inventory.toml");
 const DAY: &str = include_str!("../../scenarios/day.toml");
 const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fanout\"\nclients = 7\nkind = \
     \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
 
-fn common() -> Common {
+pub(super) fn common() -> Common {
     Program::parse_from(["loadtest", "explain", "--drain", "7"]).common
 }
 
@@ -133,6 +135,9 @@ fn threshold_on_a_figure_that_the_phase_cannot_measure_is_refused() {
         ("", "alarms = 5", "max of sessions back <= 1s", "no fault of a server"),
         ("", "alarms = 5", "database growth <= 1MB/h", "write [servers]"),
         ("", "alarms = 5", "memory per client <= 1kB", "at least 1000 clients"),
+        ("", "alarms = 5", "failed reads = 0", "nothing is read in this phase"),
+        ("", "reads = 5", "p99 of posts <= 1s", "nothing is posted"),
+        ("", "reads = 5", "p99 of reads <= 1s", ""),
         ("", "alarms = 5", "lost = 0", ""),
     ] {
         let result = parse(&file(group, phase, threshold)).map(drop);
@@ -213,7 +218,7 @@ fn thresholds_of_a_group_and_those_that_end_a_run_are_checked() {
             (result, "") => assert_eq!(result, Ok(()), "{threshold}"),
             (result, reason) => {
                 let error = result.expect_err(threshold);
-                assert!(error.starts_with("x.toml:15: ") && error.contains(reason), "{threshold}: {error}");
+                assert!(error.starts_with("x.toml:17: ") && error.contains(reason), "{threshold}: {error}");
             }
         }
     }
@@ -263,12 +268,14 @@ fn check_explains_a_file() {
 fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
-    assert_eq!([FLEET, HOLD, DURABILITY].map(clients), [10_050, 18_000, 0]);
+    assert_eq!([FLEET, HOLD, DURABILITY, DATA, INVENTORY].map(clients), [10_050, 18_000, 0, 0, 0]);
     let in_readme: Vec<&str> =
         README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(in_readme[0].lines().count() <= 20);
     for text in in_readme {
-        assert!(!parse(text).unwrap().phases.is_empty());
+        // The feeder of an example is beside the files of the repository.
+        let file = ScenarioFile::parse(Path::new("scenarios/x.toml"), text, &common());
+        assert!(!file.unwrap().phases.is_empty());
     }
 }
 
