@@ -352,3 +352,32 @@ async fn missed_threshold_with_abort_ends_the_run_and_its_result_is_measured() {
     outcome.expect(1, &["ended early: notified per second >= 100000 was missed: ", "Fleet: NOT CLEAN"]);
     assert_eq!(devices(&server.admin()).await, before);
 }
+
+#[tokio::test]
+async fn clients_come_and_go_and_the_run_is_clean() {
+    let server = TestServer::start().await;
+    let groups = FLEET.replace("name = \"dashboards\"\n", "name = \"dashboards\"\nonline = 0\n");
+    let come = "[phase.online]\ndashboards = \"0..2\"\ntrackers = \"12..4\"\n";
+    let last = PHASE.replace("steady", "all").replace("4s", "2s") + "[phase.online]\ndashboards = 2\n";
+    let scenario = Scenario::new(&["name = \"Fleet\"\n", &groups, PHASE, come, &last]);
+    let json = scenario.directory.path().join("out.json");
+    let ([_first, _second], workers) = Worker::start_two().await;
+    for more in [vec![], vec!["--workers", workers.as_str()]] {
+        let arguments = [vec!["--json", json.to_str().expect("a name")], more].concat();
+
+        let outcome = scenario.run(server.base(), &arguments).await;
+
+        outcome.expect(0, &["Fleet: clean", "clients without session 0"]);
+        let text = std::fs::read_to_string(&json).expect("the result is written");
+        let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let total = |figure: &str| {
+            let phases = result["phases"].as_array().expect("phases");
+            let of_phase =
+                |phase: &serde_json::Value| phase["loads"][0]["report"]["sessions"][figure].as_u64();
+            phases.iter().filter_map(of_phase).sum::<u64>()
+        };
+        // 8 of 12 trackers leave and come back, and both dashboards come.
+        assert_eq!((total("sessions"), total("left"), total("ended")), (12 + 8 + 2, 8, 0), "{text}");
+        assert_eq!(result["phases"][1]["loads"][0]["report"]["sessions"]["lost"], 0);
+    }
+}

@@ -19,6 +19,7 @@ mod open_session;
 mod orders;
 pub(crate) mod plan;
 mod posters;
+mod presence;
 pub(crate) mod series;
 mod servers;
 mod shared;
@@ -208,8 +209,8 @@ impl Population {
         let faults =
             faults::play(&self.shared, &phase.faults, self.servers.as_mut(), &mut self.seeded, length);
         let progress = Progress::pass("phase under way", ends);
-        let ((), disturbances) = tokio::select! {
-            both = async { tokio::join!(progress, faults) } => both,
+        let ((), disturbances, ()) = tokio::select! {
+            both = async { tokio::join!(progress, faults, presence::play(&self.shared, &phase)) } => both,
             error = self.generators.lost() => return Err(error),
         };
         self.disturbances.extend(disturbances?);

@@ -234,6 +234,8 @@ pub(crate) struct Stream {
 pub(crate) struct PhasePlan {
     pub(crate) lasts: Duration,
     pub(crate) streams: Vec<Stream>,
+    /// The number of clients that have a session, by the name of their group or dashboards; all if it is not named.
+    pub(crate) online: Vec<(String, Curve)>,
     pub(crate) faults: Vec<Fault>,
 }
 

@@ -15,6 +15,7 @@ use super::feeder::Feeders;
 use super::generator::Share;
 use super::orders::Orders;
 use super::plan::{Group, Plan};
+use super::presence;
 use super::series::Series;
 use super::world::World;
 use crate::error::Error;
@@ -99,6 +100,9 @@ impl Shared {
             sessions_elsewhere: AtomicUsize::new(0),
             clock_error: AtomicU64::new(0),
         });
+        if let Some(first) = plan.phases.first() {
+            presence::begin(&shared, first);
+        }
         (shared, specs)
     }
 
@@ -143,7 +147,7 @@ impl Shared {
     /// Returns the number of clients with a session, here and at workers.
     pub(super) fn sessions(&self) -> usize {
         let ledger = self.ledger();
-        ledger.clients() - ledger.away() + self.sessions_elsewhere.load(Ordering::Relaxed)
+        ledger.present() + self.sessions_elsewhere.load(Ordering::Relaxed)
     }
 
     /// Returns the number of clients of this generator that have no session at present.

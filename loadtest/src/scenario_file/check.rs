@@ -130,6 +130,10 @@ fn of_phase(plan: &Plan, phase: &PhasePlan) -> String {
         text +=
             &format!("  {}: {name}, {} ({total:.0} in all)\n", plan.groups[stream.group].name, stream.curve);
     }
+    for (name, curve) in &phase.online {
+        text +=
+            &format!("  {name}: clients with a session, {}\n", curve.to_string().replace(" each second", ""));
+    }
     phase.faults.iter().for_each(|fault| text += &of_fault(fault));
     text
 }

@@ -12,6 +12,16 @@ use crate::latency::Latency;
 use crate::population::series::Second;
 use crate::run::latency_histogram;
 
+/// The values of the last second that `/metrics` has, with their names in a sample.
+const GAUGES: [(&str, &str); 6] = [
+    ("sessions", "sessions"),
+    ("server_memory_bytes", "server_memory"),
+    ("server_cpu_percent", "server_cpu_percent"),
+    ("generator_cpu_percent", "generator_cpu_percent"),
+    ("postgres_memory_bytes", "postgres_memory"),
+    ("postgres_cpu_percent", "postgres_cpu_percent"),
+];
+
 /// The figures so far.
 #[derive(Debug)]
 pub(super) struct Live(Mutex<SoFar>);
@@ -25,6 +35,8 @@ struct SoFar {
     notified: Histogram<u64>,
     failed: u64,
     samples: Vec<Sample>,
+    /// Posts accepted, posts failed, notifications and reconnects in the phases before and in this one.
+    totals: [u64; 4],
 }
 
 impl Live {
@@ -38,7 +50,8 @@ impl Live {
 
     /// Begins a phase at a second of the run.
     pub(super) fn begin(&self, phase: usize, at: f64) {
-        *self.so_far() = SoFar::of(Some((phase, at)));
+        let mut so_far = self.so_far();
+        *so_far = SoFar { totals: so_far.totals, ..SoFar::of(Some((phase, at))) };
     }
 
     /// Adds a second with its events, if the run has groups.
@@ -48,6 +61,9 @@ impl Live {
             events.posted.iter().for_each(|micros| so_far.posted.saturating_record((*micros).into()));
             events.notified.iter().for_each(|micros| so_far.notified.saturating_record((*micros).into()));
             so_far.failed += events.failed;
+            let counts =
+                [events.posted.len() as u64, events.failed, events.notified.len() as u64, events.reconnects];
+            so_far.totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
         }
         so_far.samples.push(sample.clone());
     }
@@ -57,6 +73,38 @@ impl Live {
         let so_far = self.so_far();
         [&so_far.notified, &so_far.posted]
             .map(|times| (!times.is_empty()).then(|| times.value_at_quantile(0.99) as f64 / 1000.0))
+    }
+
+    /// Returns the figures in the text form of Prometheus: counts of the whole run, the percentiles of the phase under way,
+    /// and the values of the last second.
+    pub(super) fn metrics(&self) -> String {
+        let so_far = self.so_far();
+        let mut text = String::new();
+        let mut add = |name: &str, kind: &str, value: f64| {
+            text += &format!("# TYPE loadtest_{name} {kind}\nloadtest_{name} {value}\n");
+        };
+        add("phase", "gauge", so_far.phase.map_or(0.0, |(number, _)| number as f64 + 1.0));
+        let names = ["posts_total", "posts_failed_total", "notifications_total", "reconnects_total"];
+        for (name, total) in names.into_iter().zip(so_far.totals) {
+            add(name, "counter", total as f64);
+        }
+        if let Some(last) = so_far.samples.last() {
+            add("run_seconds", "gauge", last.at);
+            for (name, of_sample) in GAUGES {
+                last.value(of_sample).into_iter().for_each(|value| add(name, "gauge", value));
+            }
+        }
+        for (name, times) in [("post", &so_far.posted), ("notification", &so_far.notified)] {
+            let name = format!("loadtest_{name}_seconds");
+            text += &format!("# TYPE {name} summary\n");
+            for quantile in [0.5, 0.9, 0.99, 1.0] {
+                let seconds = times.value_at_quantile(quantile) as f64 / 1e6;
+                text += &format!("{name}{{quantile=\"{quantile}\"}} {seconds}\n");
+            }
+            text += &format!("{name}_sum {}\n", times.mean() * times.len() as f64 / 1e6);
+            text += &format!("{name}_count {}\n", times.len());
+        }
+        text
     }
 
     /// Returns the first threshold of the phase under way that ends the run because it does not hold, with the figure
@@ -84,7 +132,7 @@ impl Live {
 impl SoFar {
     fn of(phase: Option<(usize, f64)>) -> Self {
         let (posted, notified) = (latency_histogram(), latency_histogram());
-        Self { phase, posted, notified, failed: 0, samples: Vec::new() }
+        Self { phase, posted, notified, failed: 0, samples: Vec::new(), totals: [0; 4] }
     }
 
     /// Returns the figures in the places in which the report of a phase has them.

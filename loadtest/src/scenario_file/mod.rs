@@ -5,7 +5,7 @@
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
 //! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
 //! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
-//! [`sample`] and [`live`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
 mod abort;
@@ -20,6 +20,7 @@ mod junit;
 mod live;
 mod load;
 mod measurable;
+mod metrics;
 mod mistakes;
 #[cfg(test)]
 mod mistakes_tests;

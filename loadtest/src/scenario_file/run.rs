@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::compare::Baseline;
 use super::live::Live;
 use super::load::Load;
+use super::metrics::Metrics;
 use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
 use super::pulse::Pulse;
 use super::sample::Sampler;
@@ -46,6 +47,11 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     if uses_target {
         target.check().await?;
     }
+    let live = Arc::new(Live::new());
+    let _metrics = match settings.metrics {
+        Some(address) => Some(Metrics::start(address, &live).await?),
+        None => None,
+    };
     let began = OffsetDateTime::now_utc();
     let mut population = match &file.plan {
         Some(plan) => Some(Box::pin(Population::open(plan, common, file.assignments(settings))).await?),
@@ -53,7 +59,6 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     };
     let started = Instant::now();
     let observer = population.as_ref().map(Population::observer);
-    let live = Arc::new(Live::new());
     let sampler =
         Sampler::start(started, server.filter(|_| uses_target), observer.clone(), Arc::clone(&live));
     let pulse = Pulse::start(started);

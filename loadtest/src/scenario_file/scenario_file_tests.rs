@@ -332,6 +332,16 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
             "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"csv-poll\"\nper-post = 2",
             "x.toml:12: group \"h\": devices of transport csv-poll send one row in each post",
         ),
+        ("[phase.online]\ng = \"0..4\"", "x.toml:9: online of \"g\": there are only 3 clients"),
+        (
+            "[phase.online]\nh = 1",
+            "x.toml:9: online: there are no group and no dashboards \"h\"; there are g",
+        ),
+        ("[phase.online]\ng = \"some\"", "x.toml:9: online of \"g\": \"some\" is not a rate; write a number"),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"rest\"\nonline = 1",
+            "x.toml:12: group \"h\": online = 1: devices of transport rest have no session",
+        ),
         (
             "[[phase.fault]]\nwhat = \"cut-connections\"\nat = \"1s\"",
             "x.toml:8: cut-connections needs `of`: there are g",
@@ -383,6 +393,8 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         assert!(found.starts_with(error), "{found}");
     }
     assert!(with_group("").is_ok());
+    let plan = with_group("[phase.online]\ng = \"0..3\"").unwrap().plan.unwrap();
+    assert_eq!(plan.phases[0].online, [("g".to_owned(), Curve::Ramp(0.0, 3.0))]);
 }
 
 pub(super) fn outcome() -> Outcome {

@@ -149,7 +149,7 @@ impl SessionLedger {
         heard: &[Heard],
         unacknowledged: &HashSet<usize>,
     ) {
-        let Client { scope, sessions } = &self.clients[client];
+        let Client { scope, sessions, .. } = &self.clients[client];
         for &index in scope.lanes().flat_map(|lane| &self.of_lanes[lane as usize]) {
             let row = &self.rows[index];
             let is_accepted = row.acknowledged.is_some() || unacknowledged.contains(&index);

@@ -77,10 +77,10 @@ async fn killed_run_is_cleaned_up_by_a_command() {
     };
     // Two of them are template sets.
     clean(&["--yes"]).await.expect(0, &["0 objects and 0 users"]);
-    clean(&["--older-than", "0"]).await.expect(0, &["14 objects and 12 users", "--yes removes them"]);
+    clean(&["--older-than", "0"]).await.expect(0, &["16 objects and 14 users", "--yes removes them"]);
     assert_eq!(users(&admin).await, 12);
     clean(&["--older-than", "0", "--yes"])
         .await
-        .expect(0, &["14 objects and 12 users", "0 could not be removed"]);
+        .expect(0, &["16 objects and 14 users", "0 could not be removed"]);
     assert_eq!((devices(&admin).await, users(&admin).await), (before, 0));
 }
