@@ -381,3 +381,31 @@ async fn clients_come_and_go_and_the_run_is_clean() {
         assert_eq!(result["phases"][1]["loads"][0]["report"]["sessions"]["lost"], 0);
     }
 }
+
+#[tokio::test]
+async fn recorded_tenant_is_a_scenario_file_that_runs() {
+    let server = TestServer::start().await;
+    let scenario = Scenario::fleet();
+    scenario.run(server.base(), &["--keep"]).await.expect(0, &["Fleet: clean"]);
+    let (out, log) = (scenario.directory.path().join("recorded.toml"), scenario.directory.path().join("log"));
+    let line = |second: usize| {
+        format!(
+            "2026-11-27T10:00:{second:02}Z  INFO platform::requests: request id=\"a\" method=POST path=\"/event/events\" \
+             status=201 user=\"main/device_secret-name\" client=127.0.0.1\n"
+        )
+    };
+    std::fs::write(&log, (0..60).map(line).collect::<String>()).expect("written");
+    let mut command = loadtest();
+    command.args(["record", "--url", server.base(), "--phases", "2", "--seconds", "1", "--log"]);
+    let output = command.arg(&log).arg("--out").arg(&out).output().await;
+
+    Outcome::of(output.expect("the program runs")).expect(0, &[]);
+
+    let text = std::fs::read_to_string(&out).expect("the file is written");
+    assert!(text.contains("events = 1.0169\n") && !text.contains("secret"), "{text}");
+    let mut command = loadtest();
+    let output = command.arg("run").arg(&out).args(["--url", server.base()]).output().await;
+    Outcome::of(output.expect("the program runs")).expect(0, &["Recorded: clean"]);
+    let other = loadtest().args(["record", "--url", server.base(), "--day", "yesterday"]).output().await;
+    Outcome::of(other.expect("the program runs")).expect(2, &["--day yesterday: allowed is a date such as"]);
+}

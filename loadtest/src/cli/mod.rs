@@ -27,7 +27,7 @@ pub(crate) use self::faults::{Availability, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, SharedChannel};
-pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, RunFile, Worker};
+pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, Record, RunFile, Worker};
 pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{DataFill, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Measurements, Ramp};
@@ -74,6 +74,8 @@ pub(crate) enum ProgramCommand {
     Clean(Clean),
     /// Compares two results of `run`: what is better, what is worse, and what is noise
     Compare(Compare),
+    /// Writes a scenario file with the arrivals, the mix and the sizes of a tenant, without its content
+    Record(Record),
     /// Explains the words of scenario files and reports
     Explain(Explain),
     /// A scenario.

@@ -82,6 +82,26 @@ pub(crate) struct Compare {
     pub(crate) tolerance: f64,
 }
 
+/// Settings of `record`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Record {
+    /// Log of requests of the server, which runs with --request-log all; may be repeated [default: only the statistics]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Vec<PathBuf>,
+    /// Day of the statistics, in UTC [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) day: Option<String>,
+    /// Phases into which the time of the log is divided
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) phases: u32,
+    /// Seconds of each phase, whose rates are those of the log
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) out: Option<PathBuf>,
+}
+
 /// Settings of `explain`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Explain {

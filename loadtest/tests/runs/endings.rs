@@ -78,7 +78,7 @@ async fn killed_run_is_cleaned_up_by_a_command() {
     // Two of them are template sets.
     clean(&["--yes"]).await.expect(0, &["0 objects and 0 users"]);
     clean(&["--older-than", "0"]).await.expect(0, &["16 objects and 14 users", "--yes removes them"]);
-    assert_eq!(users(&admin).await, 12);
+    assert_eq!(users(&admin).await, 14);
     clean(&["--older-than", "0", "--yes"])
         .await
         .expect(0, &["16 objects and 14 users", "0 could not be removed"]);
