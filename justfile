@@ -28,8 +28,8 @@ fmt:
 sizes:
     @git ls-files --cached --others --exclude-standard '*.rs' '*.sql' | xargs -r -d '\n' wc -l | awk '$1 > 400 && $2 != "total"'
 
-# The load test against a running server; a scenario may follow: `just load fleet --devices 1000`.
-load *scenario="fleet --devices 10000 --dashboards 50 --alarms-per-second 200 --seconds 30":
+# The load test against a running server; a scenario may follow: `just load fanout --clients 1000`.
+load *scenario="run loadtest/scenarios/fleet.toml":
     cargo run --release -p loadtest -- {{ scenario }}
 
 # Licences, versions, sources and advisories of the dependencies (needs cargo-deny).

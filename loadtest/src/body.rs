@@ -31,6 +31,8 @@ pub(crate) enum Kind {
     /// One measurement that is received as a notification instead of read back: its mark is the text that
     /// notifications are scanned for.
     NotifiedMeasurement,
+    /// A measurementCollection of this many of those.
+    NotifiedMeasurements(u32),
     /// One measurement with one reading, as short as possible.
     Reading,
     /// This many rows of the static set with the same content, each stored separately.
@@ -78,6 +80,7 @@ impl Kind {
             Self::Measurement
             | Self::Measurements(_)
             | Self::NotifiedMeasurement
+            | Self::NotifiedMeasurements(_)
             | Self::Reading
             | Self::StaticRows(_) => "/measurement/measurements",
             Self::Operation => operations::PATH,
@@ -107,7 +110,7 @@ impl Kind {
     /// Returns the number of rows in a post.
     pub(crate) fn rows(self) -> u32 {
         match self {
-            Self::Measurements(rows) | Self::StaticRows(rows) => rows,
+            Self::Measurements(rows) | Self::NotifiedMeasurements(rows) | Self::StaticRows(rows) => rows,
             _ => 1,
         }
     }
@@ -125,20 +128,26 @@ impl Kind {
             Self::Reading => rows::reading(&mut body, source, first, &text(now)),
             Self::StaticRows(rows) => rows::static_rows(&mut body, first, rows),
             Self::CustomRow(object) => rows::custom_row(&mut body, object, source, first),
-            Self::Measurements(rows) => {
-                body.push_str(r#"{"measurements":["#);
-                for row in 0..rows {
-                    let separator = if row == 0 { "" } else { "," };
-                    body.push_str(separator);
-                    // The times are those of a device that buffered its rows: one a second, the last one now.
-                    let time = now - time::Duration::seconds(i64::from(rows - 1 - row));
-                    measurement(&mut body, source, first.following(row), &text(time));
-                }
-                body.push_str("]}");
+            Self::Measurements(rows) => collection(&mut body, source, first, (rows, now), measurement),
+            Self::NotifiedMeasurements(rows) => {
+                collection(&mut body, source, first, (rows, now), notified_measurement);
             }
         }
         body
     }
+}
+
+/// Returns an own body, which is a JSON object, with what the run adds: the id of the device, the mark, and the time
+/// unless the body has one.
+pub(crate) fn marked(body: &str, kind: Kind, id: &str, mark: Mark, now: &str) -> String {
+    let open = body.trim_end().strip_suffix('}').unwrap_or(body).trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    let own = match kind {
+        Kind::Operation => format!(r#""deviceId":"{id}""#),
+        _ if body.contains(r#""time""#) => format!(r#""source":{{"id":"{id}"}}"#),
+        _ => format!(r#""time":"{now}","source":{{"id":"{id}"}}"#),
+    };
+    format!(r#"{open}{comma}{own},"{FRAGMENT}":"{mark}"}}"#)
 }
 
 /// Formats a time to the millisecond.
@@ -172,6 +181,23 @@ fn operation(body: &mut String, device: &str, mark: Mark) {
         r#"{{"deviceId":"{device}","description":"Queued by the load test","plat_Restart":{{}},"{FRAGMENT}":"{mark}"}}"#
     )
     .ok();
+}
+
+/// The times are those of a device that buffered its rows: one a second, the last one now.
+fn collection(
+    body: &mut String,
+    source: &str,
+    first: Mark,
+    (rows, now): (u32, OffsetDateTime),
+    one: fn(&mut String, &str, Mark, &str),
+) {
+    body.push_str(r#"{"measurements":["#);
+    for row in 0..rows {
+        body.push_str(if row == 0 { "" } else { "," });
+        let time = now - time::Duration::seconds(i64::from(rows - 1 - row));
+        one(body, source, first.following(row), &text(time));
+    }
+    body.push_str("]}");
 }
 
 /// Four of the numbers look like readings: a few digits, different every time. The other two are the mark.
@@ -263,6 +289,29 @@ mod tests {
         let (text, measurement) = body(Kind::NotifiedMeasurement);
         assert!(measurement["lt_Air"]["T"]["value"].is_number());
         assert_eq!(Mark::scan(text.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+    }
+
+    #[test]
+    fn collection_whose_rows_are_notified_marks_each_row() {
+        let (text, collection) = body(Kind::NotifiedMeasurements(3));
+        assert_eq!(collection["measurements"].as_array().unwrap().len(), 3);
+        let sequences: Vec<u32> = Mark::scan(text.as_bytes()).map(|mark| mark.sequence).collect();
+        assert_eq!(sequences, [3, 4, 5]);
+    }
+
+    #[test]
+    fn own_bodies_get_device_time_and_mark() {
+        for (text, kind, members) in [
+            (r#"{"type":"a","text":"b"} "#, Kind::Alarm, ["source", "time", "type"]),
+            (r#"{"type":"a","time":"x"}"#, Kind::Event, ["source", "time", "type"]),
+            ("{}", Kind::Operation, ["deviceId", "deviceId", "deviceId"]),
+        ] {
+            let body = marked(text, kind, "208", FIRST, "2026-01-01T00:00:00Z");
+            let json: Value = serde_json::from_str(&body).unwrap();
+            assert!(members.iter().all(|member| !json[member].is_null()), "{body}");
+            assert_eq!(body.matches("\"time\"").count(), usize::from(kind != Kind::Operation), "{body}");
+            assert_eq!(Mark::scan(body.as_bytes()).collect::<Vec<_>>(), [FIRST]);
+        }
     }
 
     #[test]

@@ -61,6 +61,31 @@ impl Curve {
         }
     }
 
+    /// Returns the value at a second of a phase that takes `total`.
+    pub(crate) fn at(self, seconds: f64, total: f64) -> f64 {
+        match self {
+            Self::Constant(value) => value,
+            Self::Ramp(from, to) => from + (to - from) * seconds / total,
+            Self::Day(least, greatest) => {
+                let turn = std::f64::consts::TAU / total;
+                least + (greatest - least) / 2.0 * (1.0 - (turn * seconds).cos())
+            }
+            Self::Bursts { base, burst, lasts, every } => {
+                let is_burst = seconds >= every && seconds % every < lasts;
+                if is_burst { burst } else { base }
+            }
+        }
+    }
+
+    /// Returns the largest value.
+    pub(crate) fn peak(self) -> f64 {
+        match self {
+            Self::Constant(value) | Self::Day(_, value) => value,
+            Self::Ramp(from, to) => from.max(to),
+            Self::Bursts { base, burst, .. } => base.max(burst),
+        }
+    }
+
     /// Returns the number of events that are due in the first `seconds` of a phase that takes `total`.
     pub(crate) fn count(self, seconds: f64, total: f64) -> f64 {
         match self {
@@ -135,5 +160,17 @@ mod tests {
         let bursts = "5, bursts of 105 for 2s every 15s";
         let whole: Vec<f64> = [14.0, 15.0, 16.0, 17.0, 29.0, 32.0].map(|at| count(bursts, at)).into();
         assert_eq!(whole, [70.0, 75.0, 180.0, 285.0, 345.0, 560.0]);
+    }
+
+    #[test]
+    fn value_of_a_curve_is_its_slope() {
+        for text in ["50", "10..70", "day 20..200", "5, bursts of 105 for 2s every 15s"] {
+            let curve = Curve::parse(text).unwrap();
+            for at in [0.5, 15.5, 29.0, 31.5, 59.0] {
+                let slope = (curve.count(at + 0.01, 60.0) - curve.count(at - 0.01, 60.0)) / 0.02;
+                assert!((curve.at(at, 60.0) - slope).abs() < 0.01, "{text} at {at}: {slope}");
+                assert!(curve.at(at, 60.0) <= curve.peak());
+            }
+        }
     }
 }

@@ -237,26 +237,24 @@ impl Fleet {
         Ok(ids)
     }
 
-    /// Removes what exists of the fleet, also if its registration was interrupted: devices, and users
-    /// of devices. Returns
-    /// how many were removed and how many are left.
+    /// Removes what exists of the fleet, also if its registration was interrupted: devices, and users of devices. Returns
+    /// how many were removed and how many devices are left.
     pub(crate) async fn remove_found(&self, target: &Arc<Target>) -> (usize, usize) {
-        let (mut removed, mut known) = (0, usize::MAX);
-        // The server ends an interrupted registration at its next row, so one more device may follow.
+        let mut removed = 0;
+        // The server ends an interrupted registration at its next row, so one more device or user may follow.
         for _ in 0..REMOVALS {
             let Ok(found) = self.listed(target).await else { return (removed, self.len()) };
-            if found.is_empty() && known == 0 {
+            let ids: Vec<String> = found.into_values().collect();
+            let step = "removing their users";
+            let users = self.len() - devices::send_all(target, step, self.user_removals(target), 204).await;
+            removed += ids.len() - devices::remove(target, &ids).await + users;
+            if ids.is_empty() && users == 0 {
                 break;
             }
-            known = found.len();
-            let ids: Vec<String> = found.into_values().collect();
-            removed += ids.len() - devices::remove(target, &ids).await;
             tokio::time::sleep(REMOVAL_PAUSE).await;
         }
         let left = self.listed(target).await.map_or(self.len(), |found| found.len());
-        let users = self.len()
-            - devices::send_all(target, "removing their users", self.user_removals(target), 204).await;
-        (removed + users, left)
+        (removed, left)
     }
 
     fn user_removals(&self, target: &Target) -> Vec<Vec<u8>> {

@@ -1,5 +1,5 @@
-//! The inventory that `inventory-fill` creates and `inventory` reads. Every property follows from an object's
-//! number, so that both know it without a request.
+//! The inventory that `inventory-fill` creates. Every property follows from an object's number, so that
+//! scenarios/inventory.toml knows it without a request.
 
 use crate::cli::Shape;
 
@@ -10,11 +10,11 @@ const PER_GROUP: u32 = 1000;
 /// The number of objects per one with the rare fragment.
 const PER_RARE: u32 = 20_000;
 /// The number of owners.
-pub(crate) const OWNERS: u32 = 100;
+const OWNERS: u32 = 100;
 /// The number of models of devices.
-pub(crate) const MODELS: u32 = 50;
+const MODELS: u32 = 50;
 /// The number of types of assets.
-pub(crate) const ASSET_TYPES: u32 = 40;
+const ASSET_TYPES: u32 = 40;
 /// The type of the external ids of devices.
 pub(crate) const SERIAL: &str = "acme_Serial";
 
@@ -38,12 +38,6 @@ impl Shape {
             _ if n % step == step - 1 && n / step < self.devices => Kind::Device(n / step),
             _ => Kind::Asset,
         }
-    }
-
-    /// Returns the number of the next object that is a device, starting with `n` and wrapping around.
-    pub(crate) fn device_from(self, n: u32) -> u32 {
-        let is_device = |n: &u32| matches!(self.kind(*n), Kind::Device(_));
-        (n..self.objects).find(is_device).or_else(|| (0..self.objects).find(is_device)).unwrap_or_default()
     }
 
     /// Returns the group that has device `n` as a child asset.
@@ -132,6 +126,5 @@ mod tests {
             assert!(json.is_object() && !json.to_string().contains('\\'));
         }
         assert_eq!(devices, 5000);
-        assert!(matches!(shape.kind(shape.device_from(777)), Kind::Device(_)));
     }
 }

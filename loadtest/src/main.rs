@@ -17,7 +17,6 @@ mod cli;
 mod connection;
 mod csv;
 mod curve;
-mod data;
 mod devices;
 mod download;
 mod error;
@@ -41,6 +40,7 @@ mod progress;
 mod quantity;
 mod random;
 mod read_back;
+mod record;
 mod report;
 mod response;
 mod run;
@@ -105,6 +105,7 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
             Ok(true)
         }
         ProgramCommand::Clean(settings) => on_runtime(common.threads, leftovers::clean(&settings, &common))?,
+        ProgramCommand::Record(settings) => on_runtime(common.threads, record::record(&settings, &common))?,
         ProgramCommand::Compare(settings) => scenario_file::compare(&settings),
         ProgramCommand::Explain(settings) => {
             report::print(&scenario_file::explain(&settings.words)?);

@@ -23,6 +23,8 @@ pub(crate) enum SeenBy {
 /// The record of an operation.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct OperationRecord {
+    /// The agent of its device, if the run has one.
+    agent: Option<u32>,
     /// The time it was due to be posted; unknown for operations of a bulk operation.
     due: Option<u64>,
     /// The way and the time in which its agent saw it first.
@@ -78,6 +80,7 @@ impl OperationLedger {
             return false;
         }
         entry.seen = Some((sight, at));
+        entry.agent = Some(agent);
         entry.due = operation.mark().map(|mark| mark.due);
         self.open += 1;
         true
@@ -151,11 +154,18 @@ impl OperationLedger {
 
     /// Returns the durations of each leg and of the round trip, for operations due within a time.
     pub(crate) fn delays(&self, within: &Range<u64>) -> Vec<Delay> {
+        self.delays_of(within, &(0..u32::MAX))
+    }
+
+    /// Returns the durations as [`Self::delays`] does, for the operations of some agents.
+    pub(crate) fn delays_of(&self, within: &Range<u64>, agents: &Range<u32>) -> Vec<Delay> {
+        let is_of = |entry: &&OperationRecord| entry.agent.is_none_or(|agent| agents.contains(&agent));
         let by = |sight| {
             move |entry: &OperationRecord| Some((entry.due?, entry.seen.filter(|(by, _)| *by == sight)?.1))
         };
         let leg = |kind, ends: &dyn Fn(&OperationRecord) -> Option<(u64, u64)>| {
-            let times = self.due(within).filter_map(ends).map(|(from, to)| to.saturating_sub(from));
+            let times =
+                self.due(within).filter(is_of).filter_map(ends).map(|(from, to)| to.saturating_sub(from));
             Delay { kind, latency: Latency::of(&histogram(times)) }
         };
         let legs = [

@@ -46,6 +46,7 @@ impl Unit {
             Self::Count => format!("{value:.0}"),
             Self::Rate => format!("{value:.1}/s"),
             Self::Time => format!("{value:.2} ms"),
+            Self::Memory if value < 1e5 => format!("{:.1} kB", value / 1e3),
             Self::Memory => format!("{:.1} MB", value / 1e6),
             Self::Growth => format!("{:.1} MB/h", value / 1e6),
             Self::PerHour => format!("{value:.1}/h"),

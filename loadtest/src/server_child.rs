@@ -22,8 +22,6 @@ const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// The longest time of an orderly stop.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
-/// The longest time of the stop command.
-const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 /// The depth below the data directory at which the cluster may lie.
 const DEPTH: u32 = 3;
 
@@ -168,22 +166,6 @@ impl ServerChild {
     }
 }
 
-/// Runs a shell command to its end.
-///
-/// # Errors
-/// It fails, or takes longer than a minute.
-pub(crate) async fn run_command(command: &str) -> Result<(), Error> {
-    let running = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).kill_on_drop(true).output();
-    let ended = tokio::time::timeout(COMMAND_LIMIT, running).await;
-    let output = ended.map_err(|_| Error::Timeout("running the command"))??;
-    if output.status.success() {
-        Ok(())
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(Error::Refused(format!("{command}: {}: {said}", output.status)))
-    }
-}
-
 /// Returns whether it reports that it is ready, and can read from its database: it may not have noticed yet
 /// that the database is down.
 async fn is_ready(target: &Target) -> bool {
@@ -230,12 +212,5 @@ mod tests {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let started = ServerChild::start(&target(free), "false", Path::new("/dev/null")).await;
         assert!(started.unwrap_err().to_string().contains("the server ended"));
-    }
-
-    #[tokio::test]
-    async fn failed_command_reports_its_error() {
-        run_command("true").await.unwrap();
-        let error = run_command("echo no disk >&2; exit 3").await.unwrap_err();
-        assert!(error.to_string().ends_with("no disk"), "{error}");
     }
 }

@@ -7,12 +7,14 @@
 //! notification is lost if the session received a later one, because then the client does not know of the gap.
 
 mod audit;
+mod verdict;
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::audit::{Disturbed, SessionAudit};
+pub(crate) use self::audit::{Disturbed, Members};
+pub(crate) use self::verdict::SessionAudit;
 
 /// The longest time until a session has followed its client to another server, in microseconds. A server that has the
 /// session and does not respond counts as lost after two seconds.
@@ -135,7 +137,15 @@ impl Session {
 #[derive(Debug, Serialize, Deserialize)]
 struct Client {
     scope: Scope,
+    /// Whether the client has no session because it is not meant to have one.
+    is_out: bool,
     sessions: Vec<Session>,
+}
+
+impl Client {
+    fn has_session(&self) -> bool {
+        self.sessions.last().is_some_and(|last| last.ended.is_none())
+    }
 }
 
 /// Every object posted, every session, and every delivery of one run.
@@ -164,7 +174,7 @@ impl SessionLedger {
 
     /// Adds a client that has no session yet.
     pub(crate) fn add_client(&mut self, scope: Scope) -> ClientId {
-        self.clients.push(Client { scope, sessions: Vec::new() });
+        self.clients.push(Client { scope, is_out: false, sessions: Vec::new() });
         self.clients.len() - 1
     }
 
@@ -210,6 +220,11 @@ impl SessionLedger {
         }
     }
 
+    /// Records whether a client is meant to have no session from now on.
+    pub(crate) fn set_out(&mut self, client: ClientId, is_out: bool) {
+        self.clients[client].is_out = is_out;
+    }
+
     /// Records a delivery to the present session of a client.
     pub(crate) fn deliver(&mut self, client: ClientId, lane: u32, sequence: u32, at: u64) {
         self.deliveries += 1;
@@ -237,14 +252,15 @@ impl SessionLedger {
         }
         for (client, of_other) in self.clients.iter_mut().zip(other.clients) {
             client.sessions.extend(of_other.sessions);
+            client.is_out |= of_other.is_out;
         }
         self.deliveries += other.deliveries;
         self.unexpected.extend(other.unexpected);
     }
 
-    /// Returns the number of clients.
-    pub(crate) fn clients(&self) -> usize {
-        self.clients.len()
+    /// Returns the number of clients with a session at present.
+    pub(crate) fn present(&self) -> usize {
+        self.clients.iter().filter(|client| client.has_session()).count()
     }
 
     /// Returns the number of deliveries so far.
@@ -252,10 +268,14 @@ impl SessionLedger {
         self.deliveries
     }
 
-    /// Returns the number of clients without a session at present.
+    /// Returns the number of clients that have no session at present although they are meant to have one.
     pub(crate) fn away(&self) -> usize {
-        let has_one = |client: &&Client| client.sessions.last().is_some_and(|last| last.ended.is_none());
-        self.clients.len() - self.clients.iter().filter(has_one).count()
+        self.away_of(0..self.clients.len())
+    }
+
+    fn away_of(&self, clients: Range<ClientId>) -> usize {
+        let clients = &self.clients[clients];
+        clients.iter().filter(|client| !client.is_out && !client.has_session()).count()
     }
 }
 

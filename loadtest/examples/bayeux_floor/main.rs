@@ -1,17 +1,17 @@
 //! The floors for notifications: the minimum that a program must do to hold Bayeux polls and broadcast.
 //!
 //! Notifications are kept in process memory. There is no authentication, no tenant, no database, and no expiry except
-//! that silent sessions are dropped. `loadtest hold`, `fanout`, `fleet` and `reconnect` run against them as against the
+//! that silent sessions are dropped. `loadtest fanout` and `reconnect` run against them as against the
 //! server, so a figure of the server can be read as a multiple of a floor. There are three, by `--holds`:
 //!
 //! - `handler`: an actix-web handler that awaits the notification and responds with its length;
 //! - `body`: an actix-web handler that responds at once with a body that is completed later;
-//! - `bare`: a loop over the socket without actix-web, on one thread; no WebSocket, so `fleet` without dashboards.
+//! - `bare`: a loop over the socket without actix-web, on one thread; no WebSocket.
 //!
 //! ```sh
 //! taskset -c 0 cargo run --release -p loadtest --example bayeux_floor -- --holds handler --listen 127.0.0.1:18081
 //! taskset -c 1 cargo run --release -p loadtest -- fanout --url http://127.0.0.1:18081
-//! taskset -c 1 cargo run --release -p loadtest -- fleet --kind measurement --dashboards 0 --url http://127.0.0.1:18081
+//! taskset -c 1 cargo run --release -p loadtest -- fanout --channel own --kind measurement --url http://127.0.0.1:18081
 //! taskset -c 1 cargo run --release -p loadtest -- reconnect --without-users --url http://127.0.0.1:18081
 //! ```
 

@@ -23,13 +23,13 @@ pub(crate) use self::credentials::Credentials;
 pub(crate) use self::csv::{CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Bulk, Reconnect, Registration};
 pub(crate) use self::fairness::{Fairness, NoiseKind};
-pub(crate) use self::faults::{Availability, Durability, Stop, Trickle};
+pub(crate) use self::faults::{Availability, Trickle};
 pub(crate) use self::files::Hosted;
 pub(crate) use self::modules::{Cost, Modules};
-pub(crate) use self::notifications::{Fanout, Fleet, Hold, SharedChannel};
-pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, RunFile, Worker};
+pub(crate) use self::notifications::{Fanout, SharedChannel};
+pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, Record, RunFile, Worker};
 pub(crate) use self::service::Service;
-pub(crate) use self::volumes::{Data, DataFill, Inventory, InventoryFill, Series, SeriesFill, Shape};
+pub(crate) use self::volumes::{DataFill, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Measurements, Ramp};
 use crate::error::Error;
 use crate::server_process::Process;
@@ -74,6 +74,8 @@ pub(crate) enum ProgramCommand {
     Clean(Clean),
     /// Compares two results of `run`: what is better, what is worse, and what is noise
     Compare(Compare),
+    /// Writes a scenario file with the arrivals, the mix and the sizes of a tenant, without its content
+    Record(Record),
     /// Explains the words of scenario files and reports
     Explain(Explain),
     /// A scenario.
@@ -123,7 +125,7 @@ pub(crate) struct Common {
     /// Accept a target that is not this machine; only load servers that are yours
     #[arg(long, global = true)]
     pub(crate) allow_remote_target: bool,
-    /// The target is this server of another kind: for `fanout` and for `fleet --dashboards 0`, over long polling
+    /// The target is this server of another kind: for `fanout` over long polling
     #[arg(long, global = true, value_enum)]
     pub(crate) floor: Option<Floor>,
 }
@@ -164,9 +166,8 @@ impl Common {
 /// The scenarios.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Scenario {
-    /// Each device holds a poll, dashboards subscribe to all alarms, alarms arrive at a fixed rate
-    Fleet(Fleet),
-    /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it
+    /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it. Or a channel for
+    /// each, and alarms at a fixed rate
     Fanout(Fanout),
     /// Measurements, one or many per post, as fast as the server accepts them or on a fixed schedule
     Measurements(Measurements),
@@ -181,25 +182,17 @@ pub(crate) enum Scenario {
     SeriesFill(SeriesFill),
     /// Reads of that year: series by day, by hour and raw, a page of a day
     Series(Series),
-    /// Starts the server, kills it at random moments under writes, and compares its data with its responses
-    Durability(Durability),
     /// One tenant at full load of each kind in turn, another at a fixed rate: how much slower the other one gets
     Fairness(Fairness),
     /// Many devices send messages, some stop: exactly those must be reported, once and in time
     Availability(Availability),
     /// Fills a database with many alarms, events and measurements, by SQL
     DataFill(DataFill),
-    /// Reads of the newest of them; filled by `data-fill`
-    Data(Data),
     /// Calls of a microservice, directly and through the platform
     Service(Service),
-    /// Holds polls while nothing happens
-    Hold(Hold),
     /// Downloads of one file of a hosted application, alone or in turns with the same file from another
     /// server
     Hosted(Hosted),
-    /// Reads of a large inventory, one after the other; filled by `inventory-fill`
-    Inventory(Inventory),
     /// Fills a database with a large inventory, by SQL
     InventoryFill(InventoryFill),
     /// One bulk operation over a group: each device gets one operation, and the ramp is kept
@@ -216,7 +209,7 @@ impl Scenario {
     /// Returns whether it loads a server that runs already, which is the platform and stays.
     pub(crate) fn uses_running_target(&self) -> bool {
         match self {
-            Self::Durability(_) | Self::InventoryFill(_) | Self::DataFill(_) => false,
+            Self::InventoryFill(_) | Self::DataFill(_) => false,
             Self::Reconnect(settings) => settings.server_command.is_none() && !settings.without_users,
             _ => true,
         }
@@ -225,9 +218,7 @@ impl Scenario {
     /// Returns how many clients are connected at the same time, or none for scenarios with few clients.
     pub(crate) fn clients(&self) -> usize {
         let clients: &[u32] = match self {
-            Self::Fleet(settings) => &[settings.devices, settings.dashboards, settings.posters],
             Self::Fanout(settings) => &[settings.clients],
-            Self::Hold(settings) => &[settings.clients],
             Self::Reconnect(settings) => &[settings.devices],
             Self::Trickle(settings) => &[settings.connections, settings.clients],
             Self::Fairness(settings) => &[settings.polls, settings.noisy, settings.connections],
@@ -249,9 +240,9 @@ mod tests {
     #[test]
     fn common_flags_may_follow_the_scenario() {
         let arguments =
-            Arguments::parse_from(["loadtest", "fleet", "--devices", "7", "--url", "http://127.0.0.1:1"]);
+            Arguments::parse_from(["loadtest", "fanout", "--clients", "7", "--url", "http://127.0.0.1:1"]);
         assert_eq!(arguments.common.url, "http://127.0.0.1:1");
-        assert!(matches!(arguments.scenario, Scenario::Fleet(Fleet { devices: 7, .. })));
+        assert!(matches!(arguments.scenario, Scenario::Fanout(Fanout { clients: 7, .. })));
     }
 
     #[test]

@@ -20,6 +20,9 @@ pub(crate) struct RunFile {
     /// Use these workers instead of this process to connect the clients and post; each is a `loadtest worker`
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) workers: Vec<String>,
+    /// Serve the figures of the run to Prometheus while it runs, at this address
+    #[arg(long, value_name = "IP:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:9464")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Compare the result with that of an earlier run, written with `--json`; the run is not clean if it is worse
     #[arg(long, value_name = "FILE.json")]
     pub(crate) baseline: Option<PathBuf>,
@@ -77,6 +80,26 @@ pub(crate) struct Compare {
     /// Ignore differences up to this many per cent, even if the rank test finds them
     #[arg(long, default_value_t = TOLERANCE, value_name = "PERCENT")]
     pub(crate) tolerance: f64,
+}
+
+/// Settings of `record`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Record {
+    /// Log of requests of the server, which runs with --request-log all; may be repeated [default: only the statistics]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Vec<PathBuf>,
+    /// Day of the statistics, in UTC [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) day: Option<String>,
+    /// Phases into which the time of the log is divided
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) phases: u32,
+    /// Seconds of each phase, whose rates are those of the log
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) seconds: u64,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Settings of `explain`.

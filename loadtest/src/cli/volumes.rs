@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::object_kind::ObjectKind;
 
-/// The size of the inventory that `inventory-fill` creates and `inventory` reads.
+/// The size of the inventory that `inventory-fill` creates.
 #[derive(Debug, Clone, Copy, Args, Serialize)]
 pub(crate) struct Shape {
     /// Managed objects
@@ -14,24 +14,6 @@ pub(crate) struct Shape {
     /// Number of devices among them, evenly spread
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) devices: u32,
-}
-
-/// Settings of `inventory`.
-#[derive(Debug, Clone, Args, Serialize)]
-pub(crate) struct Inventory {
-    /// The size with which the database was filled
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(crate) shape: Shape,
-    /// Requests of each kind
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
-    pub(crate) requests: u32,
-    /// Page reached through the links `next`
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) page: u32,
-    /// Highest allowed 99th percentile of each kind in milliseconds
-    #[arg(long, default_value_t = 50)]
-    pub(crate) limit: u32,
 }
 
 /// Settings of `inventory-fill`.
@@ -104,22 +86,4 @@ pub(crate) struct DataFill {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event,
           ObjectKind::Measurement])]
     pub(crate) kinds: Vec<ObjectKind>,
-}
-
-/// Settings of `data`.
-#[derive(Debug, Clone, Args, Serialize)]
-pub(crate) struct Data {
-    /// Devices, as the database was filled
-    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) devices: u32,
-    /// Kinds of objects that are read
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [ObjectKind::Alarm, ObjectKind::Event,
-          ObjectKind::Measurement])]
-    pub(crate) kinds: Vec<ObjectKind>,
-    /// Requests of each kind
-    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
-    pub(crate) requests: u32,
-    /// Highest allowed 99th percentile of each kind in milliseconds
-    #[arg(long, default_value_t = 50)]
-    pub(crate) limit: u32,
 }

@@ -163,6 +163,11 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: Cl
     let mut turn = spec.home;
     let mut work = spec.agent.take().map(Agent::work);
     loop {
+        if shared.orders.is_out(spec.id) {
+            shared.ledger().set_out(spec.id, true);
+            shared.orders.until_in(spec.id).await;
+            shared.ledger().set_out(spec.id, false);
+        }
         let server = shared.balancer.server_from(turn);
         let opened = {
             let _permit = permits.acquire().await;

@@ -19,8 +19,8 @@ struct Agenda<'a> {
 }
 
 impl<'a> Agenda<'a> {
-    fn of(faults: &'a [Fault]) -> Self {
-        Self { faults: faults.iter().map(|fault| (fault.at, fault)).collect() }
+    fn of(faults: &'a [Fault], seeded: &mut Seeded) -> Self {
+        Self { faults: faults.iter().map(|fault| (fault.at.choose(seeded), fault)).collect() }
     }
 
     /// Takes the next fault that ends by `end`, with the time at which it is due.
@@ -31,8 +31,8 @@ impl<'a> Agenda<'a> {
     }
 
     /// Records that a fault ended at this time, and schedules its repetition.
-    fn over(&mut self, fault: &'a Fault, now: Duration) {
-        self.faults.extend(fault.every.map(|every| (now + every, fault)));
+    fn over(&mut self, fault: &'a Fault, now: Duration, seeded: &mut Seeded) {
+        self.faults.extend(fault.every.map(|every| (now + every.choose(seeded), fault)));
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn play(
     length: Duration,
 ) -> Result<Vec<Disturbed>, Error> {
     let started = Instant::now();
-    let mut agenda = Agenda::of(faults);
+    let mut agenda = Agenda::of(faults, seeded);
     let mut disturbances = Vec::new();
     let mut turns = (0..shared.targets.len()).cycle();
     while let Some((at, fault)) = agenda.next(length) {
@@ -74,7 +74,7 @@ pub(super) async fn play(
             (None, None) => return Err(Error::Refused("there are no servers of this run".to_owned())),
         };
         shared.mark(from, what);
-        agenda.over(fault, started.elapsed());
+        agenda.over(fault, started.elapsed(), seeded);
     }
     sleep_until(started + length).await;
     Ok(disturbances)
@@ -139,14 +139,16 @@ async fn to_servers(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::population::plan::Between;
 
     #[test]
     fn faults_come_in_the_order_of_their_times_and_none_begins_too_late() {
-        let seconds = Duration::from_secs;
+        let (seconds, mut seeded) = (Duration::from_secs, Seeded::new(1));
+        let fixed = |time| Between { least: seconds(time), most: seconds(time) };
         let fault = |what, at, every: Option<u64>, lasts| Fault {
             what,
-            at: seconds(at),
-            every: every.map(seconds),
+            at: fixed(at),
+            every: every.map(fixed),
             lasts: seconds(lasts),
             of: None,
         };
@@ -155,12 +157,22 @@ mod tests {
             fault(FaultKind::Pause, 6, None, 3),
             fault(FaultKind::Pause, 13, None, 3),
         ];
-        let mut agenda = Agenda::of(&faults);
+        let mut agenda = Agenda::of(&faults, &mut seeded);
         let mut done = Vec::new();
         while let Some((at, fault)) = agenda.next(seconds(15)) {
             done.push((at.as_secs(), fault.what));
-            agenda.over(fault, at + fault.lasts + seconds(1));
+            agenda.over(fault, at + fault.lasts + seconds(1), &mut seeded);
         }
         assert_eq!(done, [(4, FaultKind::Kill), (6, FaultKind::Pause), (10, FaultKind::Kill)]);
+    }
+
+    #[test]
+    fn random_times_differ_and_lie_within_their_bounds() {
+        let mut seeded = Seeded::new(1);
+        let [least, most] = [1, 8].map(Duration::from_secs);
+        let times: Vec<Duration> = (0..20).map(|_| Between { least, most }.choose(&mut seeded)).collect();
+        assert!(times.iter().all(|time| (least..=most).contains(time)), "{times:?}");
+        assert!(times.windows(2).any(|pair| pair[0] != pair[1]), "{times:?}");
+        assert_eq!(Between { least, most: least }.choose(&mut seeded), least);
     }
 }

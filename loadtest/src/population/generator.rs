@@ -11,11 +11,12 @@ use tokio::task::JoinSet;
 
 use super::clients::{self, ClientSpecs};
 use super::orders::Order;
-use super::plan::{Act, Mode, Plan};
+use super::plan::{Act, Mode, Plan, Query};
 use super::posters::{Due, Posted, Posters};
 use super::shared::{Shared, lock};
 use crate::error::Error;
 use crate::ledger::Outcome;
+use crate::object_kind::ObjectKind;
 use crate::operation_ledger::OperationLedger;
 use crate::random::Seeded;
 use crate::schedule::{self, Schedule};
@@ -51,6 +52,8 @@ pub(super) struct Generator {
     plan: Plan,
     share: Share,
     posters: Posters,
+    /// The connections that read, so that a slow read delays no post.
+    readers: Posters,
     /// The client of each device, if the device listens.
     clients_of_devices: Vec<Option<ClientId>>,
     pacers: Vec<JoinHandle<()>>,
@@ -79,9 +82,11 @@ impl Generator {
         specs: ClientSpecs,
         connecting: usize,
     ) -> Result<Self, Error> {
+        let connections = plan.posters.div_ceil(share.of as u32);
         let own = specs.all.into_iter().filter(|spec| share.has(spec.number)).collect();
         let generator = Self {
-            posters: Posters::start(shared, plan.posters.div_ceil(share.of as u32), plan.phases.len()),
+            posters: Posters::start(shared, connections, plan.slots()),
+            readers: Posters::start(shared, connections, plan.slots()),
             shared: Arc::clone(shared),
             plan: plan.clone(),
             share,
@@ -108,23 +113,42 @@ impl Generator {
             .map(|stream| Schedule { start, curve: stream.curve, seconds: phase.lasts.as_secs_f64() })
             .collect();
         let streams = phase.streams.clone();
-        let modes: Vec<Vec<(Mode, u32)>> = self.plan.groups.iter().map(|group| group.modes.clone()).collect();
-        let (queues, clients) = (self.posters.queues(), self.clients_of_devices.clone());
+        let groups = self.plan.groups.clone();
+        let (queues, readers) = (self.posters.queues(), self.readers.queues());
+        let clients = self.clients_of_devices.clone();
         let mut seeded = Seeded::of_part(self.plan.seed, number as u64);
         self.pacers.push(std::thread::spawn(move || {
             schedule::pace(&shared.run, &schedules, |stream, at| {
                 let stream = streams[stream];
                 let devices = &shared.world.groups[stream.group];
                 let device = devices.start + seeded.below(devices.len() as u64) as u32;
-                let mode = chosen(&modes[stream.group], &mut seeded);
+                let group = &groups[stream.group];
+                let mode = chosen(&group.modes, &mut seeded);
                 if !share.has(device as usize) {
                     return true;
                 }
-                let due = |object, mode| Due { at, phase: number, device, object, mode };
+                let rows = match stream.act {
+                    Act::Post(ObjectKind::Measurement) => group.per_post,
+                    _ => 1,
+                };
+                let query = match stream.act {
+                    Act::Read => chosen_query(&group.queries, &mut seeded),
+                    _ => 0,
+                };
+                let due = |act, mode| Due {
+                    at,
+                    slot: number * groups.len() + stream.group,
+                    device,
+                    act,
+                    query,
+                    mode,
+                    rows,
+                };
+                let queues = if stream.act == Act::Read { &readers } else { &queues };
                 let queue = &queues[device as usize % queues.len()];
                 match (stream.act, clients[device as usize]) {
-                    (Act::Post(object), _) => queue.send(due(Some(object), mode)).is_ok(),
-                    (Act::Operate, _) => queue.send(due(None, Mode::Persistent)).is_ok(),
+                    (Act::Post(_), _) => queue.send(due(stream.act, mode)).is_ok(),
+                    (Act::Operate | Act::Read, _) => queue.send(due(stream.act, Mode::Persistent)).is_ok(),
                     (Act::Reconnect, Some(client)) => {
                         shared.orders.give(client, Order::Reconnect);
                         true
@@ -145,7 +169,9 @@ impl Generator {
     pub(super) async fn finish(&mut self) -> Vec<Posted> {
         self.shared.run.end();
         self.pacers.drain(..).for_each(|pacer| drop(pacer.join()));
-        let posted = self.posters.finish().await;
+        let mut posted = self.posters.finish().await;
+        let read = self.readers.finish().await;
+        posted.iter_mut().zip(&read).for_each(|(posted, read)| posted.add(read));
         self.shared.all_have_sessions(RETURN_LIMIT).await.ok();
         posted
     }
@@ -179,15 +205,25 @@ impl Records {
 
 /// Chooses a mode by weight.
 fn chosen(modes: &[(Mode, u32)], seeded: &mut Seeded) -> Mode {
-    let total: u64 = modes.iter().map(|(_, weight)| u64::from(*weight)).sum();
-    let mut place = seeded.below(total);
-    for (mode, weight) in modes {
-        match place.checked_sub(u64::from(*weight)) {
+    let chosen = by_weight(modes.iter().map(|(_, weight)| *weight), seeded);
+    modes.get(chosen).map_or_else(Mode::default, |(mode, _)| *mode)
+}
+
+/// Chooses a query by weight.
+fn chosen_query(queries: &[Query], seeded: &mut Seeded) -> usize {
+    by_weight(queries.iter().map(|query| query.weight), seeded)
+}
+
+/// Chooses one of several by weight.
+fn by_weight(weights: impl Iterator<Item = u32> + Clone, seeded: &mut Seeded) -> usize {
+    let mut place = seeded.below(weights.clone().map(u64::from).sum());
+    for (number, weight) in weights.enumerate() {
+        match place.checked_sub(u64::from(weight)) {
             Some(rest) => place = rest,
-            None => return *mode,
+            None => return number,
         }
     }
-    Mode::default()
+    0
 }
 
 #[cfg(test)]

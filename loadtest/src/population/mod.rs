@@ -11,15 +11,19 @@ mod balancer;
 mod clients;
 mod falsifier;
 mod faults;
+pub(crate) mod feeder;
 mod generator;
+pub(crate) mod memory;
 mod observer;
 mod open_session;
 mod orders;
 pub(crate) mod plan;
 mod posters;
+mod presence;
 pub(crate) mod series;
 mod servers;
 mod shared;
+pub(crate) mod template;
 mod verdict;
 mod workers;
 mod world;
@@ -33,11 +37,13 @@ use time::format_description::well_known::Rfc3339;
 
 use self::clients::OPERATIONS;
 use self::generator::{Generator, Share};
+use self::memory::ClientMemory;
 pub(crate) use self::observer::Observer;
 use self::plan::{Fault, Plan};
 use self::posters::Posted;
 use self::servers::Servers;
-use self::shared::Shared;
+use self::shared::{Shared, lock};
+use self::verdict::Named;
 use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
 use self::world::World;
@@ -53,6 +59,7 @@ use crate::random::Seeded;
 use crate::read_back::{Lanes, read_back};
 use crate::report::Report;
 use crate::run::Run;
+use crate::server_process::Process;
 use crate::session_ledger::{Disturbed, TOPICS};
 use crate::target::Target;
 
@@ -76,6 +83,7 @@ pub(crate) struct Population {
     servers: Option<Servers>,
     generators: Generators,
     database: ReceiverId,
+    memory: ClientMemory,
     began_at: OffsetDateTime,
     seeded: Seeded,
     phases: Vec<Begun>,
@@ -140,11 +148,21 @@ impl Population {
         let database = run.add_receiver(Watch::All);
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
         let (shared, specs) = Shared::new(plan, run, world, targets, share);
+        let mut memory = ClientMemory::before(&processes(servers.as_ref(), common), plan.clients());
         let generators = match workers {
             Some(workers) => unless_interrupted(workers.begin(&shared)).await.map(Generators::Workers),
             None => unless_interrupted(Generator::start(&shared, plan, share, specs, common.connecting))
                 .await
                 .map(|generator| Generators::Own(Box::new(generator))),
+        };
+        let mut held = async |generators| {
+            let rest = Duration::from_secs(common.settle);
+            memory.read_held(&processes(servers.as_ref(), common), rest).await;
+            Ok(generators)
+        };
+        let generators = match generators {
+            Ok(generators) => unless_interrupted(held(generators)).await,
+            failed => failed,
         };
         match generators {
             Ok(generators) => Ok(Self {
@@ -155,6 +173,7 @@ impl Population {
                 servers,
                 generators,
                 database,
+                memory,
                 began_at,
                 seeded: Seeded::new(plan.seed),
                 phases: Vec::new(),
@@ -190,8 +209,8 @@ impl Population {
         let faults =
             faults::play(&self.shared, &phase.faults, self.servers.as_mut(), &mut self.seeded, length);
         let progress = Progress::pass("phase under way", ends);
-        let ((), disturbances) = tokio::select! {
-            both = async { tokio::join!(progress, faults) } => both,
+        let ((), disturbances, ()) = tokio::select! {
+            both = async { tokio::join!(progress, faults, presence::play(&self.shared, &phase)) } => both,
             error = self.generators.lost() => return Err(error),
         };
         self.disturbances.extend(disturbances?);
@@ -210,6 +229,7 @@ impl Population {
             servers,
             mut generators,
             database,
+            memory,
             began_at,
             mut phases,
             ..
@@ -228,14 +248,24 @@ impl Population {
             if plan.reads_back { Some(read_all_back(&shared, database, began_at).await) } else { None };
         let reads_back = matches!(read, Some(Ok(())));
         failures.extend(read.and_then(Result::err));
-        let reports = {
+        let mut reports = {
             let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
             let is_stored =
                 |lane, sequence| reads_back.then(|| shared.run.has_received(database, lane, sequence));
             let audits = shared.ledger().audit(&starts, disturbances, is_stored);
+            let part = |named: Named| {
+                let audits = shared.ledger().audit_of(&named.members(), &starts, disturbances, is_stored);
+                (named, audits)
+            };
+            let parts: Vec<_> = Named::all(&shared).into_iter().map(part).collect();
             let stored = reads_back.then(|| shared.run.audit());
-            verdict::Outcomes { shared: &shared, phases: &phases, posted: &posted, stored }.reports(audits)
+            let (shared, phases, groups) = (&shared, &phases, &plan.groups);
+            verdict::Outcomes { shared, phases, groups, posted: &posted, parts: &parts, stored }
+                .reports(audits)
         };
+        if let Some(first) = reports.first_mut() {
+            first.memory = memory.figures(&processes(servers.as_ref(), &common));
+        }
         // Clients that are still connected would be rejected from now on.
         drop(generators);
         let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
@@ -287,6 +317,14 @@ impl Generators {
             }
             Self::Workers(workers) => workers.finish(shared, quiet, limit).await,
         }
+    }
+}
+
+/// Returns the servers of the run or, without any, the one at `--url` if it is on this machine.
+fn processes(servers: Option<&Servers>, common: &Common) -> Vec<Process> {
+    match servers {
+        Some(servers) => lock(&servers.processes()).iter().map(|pid| Process::with_pid(*pid)).collect(),
+        None => common.target_and_server().ok().and_then(|(_, server)| server).into_iter().collect(),
     }
 }
 

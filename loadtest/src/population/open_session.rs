@@ -101,13 +101,13 @@ impl OpenSession {
     ) -> Result<(), Error> {
         loop {
             let received = match self.receive(shared, spec, work.as_deref_mut()).await {
-                Ok(Some(Order::Reconnect)) => return Ok(()),
+                Ok(Some(Order::Reconnect | Order::Leave)) => return Ok(()),
                 Ok(Some(Order::Cut)) => self.reopen(shared, spec).await,
                 Ok(Some(Order::Stall(time))) => {
                     sleep(time).await;
                     Ok(())
                 }
-                Ok(None) => Ok(()),
+                Ok(None | Some(Order::Come)) => Ok(()),
                 Err(error) => Err(error),
             };
             match received {

@@ -1,5 +1,6 @@
 //! Orders to clients, which they execute while they wait for notifications.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,12 +19,19 @@ pub(super) enum Order {
     Reconnect,
     /// Stop reading for this time.
     Stall(Duration),
+    /// End the session, and open none until the client is told to come.
+    Leave,
+    /// Open a session again.
+    Come,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
     order: Mutex<Option<Order>>,
     is_given: Notify,
+    is_out: AtomicBool,
+    /// Signalled when the client may open a session again.
+    may_come: Notify,
 }
 
 /// The orders of all clients. A client that has not yet executed an order receives only the newest one.
@@ -48,11 +56,38 @@ impl Orders {
     /// Gives a client an order.
     pub(super) fn give(&self, client: ClientId, order: Order) {
         if let Some(relay) = self.relay.get() {
+            if let (Order::Leave | Order::Come, Some(slot)) = (order, self.slots.get(client)) {
+                slot.is_out.store(order == Order::Leave, Ordering::Relaxed);
+            }
             // The loss of a worker ends the run, so the order may be dropped.
             relay.send((client, order)).ok();
         } else if let Some(slot) = self.slots.get(client) {
+            slot.is_out
+                .store(order == Order::Leave || slot.is_out.load(Ordering::Relaxed), Ordering::Relaxed);
+            if order == Order::Come {
+                slot.is_out.store(false, Ordering::Relaxed);
+                slot.may_come.notify_one();
+                return;
+            }
             *slot.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);
             slot.is_given.notify_one();
+        }
+    }
+
+    /// Returns whether a client is meant to have no session.
+    pub(super) fn is_out(&self, client: ClientId) -> bool {
+        self.slots[client].is_out.load(Ordering::Relaxed)
+    }
+
+    /// Lets a client have no session from the start.
+    pub(super) fn begin_out(&self, client: ClientId) {
+        self.slots[client].is_out.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until a client may have a session.
+    pub(super) async fn until_in(&self, client: ClientId) {
+        while self.is_out(client) {
+            self.slots[client].may_come.notified().await;
         }
     }
 
@@ -82,5 +117,16 @@ mod tests {
         assert!(nothing.is_err());
         let (given, ()) = tokio::join!(orders.next(1), async { orders.give(1, Order::Cut) });
         assert_eq!(given, Order::Cut);
+    }
+    #[tokio::test]
+    async fn client_that_left_waits_until_it_may_come() {
+        let orders = Orders::new(1);
+        orders.give(0, Order::Leave);
+        assert_eq!((orders.next(0).await, orders.is_out(0)), (Order::Leave, true));
+        // Another order does not bring it back.
+        orders.give(0, Order::Cut);
+        assert!(orders.is_out(0));
+        let ((), ()) = tokio::join!(orders.until_in(0), async { orders.give(0, Order::Come) });
+        assert!(!orders.is_out(0));
     }
 }

@@ -1,13 +1,17 @@
 //! The checked content of a scenario file: groups of devices, dashboards, servers, and the faults in each phase. Pure
 //! data.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::feeder::Feeder;
+use super::template::Template;
 use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
+use crate::random::Seeded;
 
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +24,9 @@ pub(crate) struct Plan {
     pub(crate) tenants: Vec<String>,
     pub(crate) groups: Vec<Group>,
     pub(crate) dashboards: Vec<Dashboards>,
-    /// The number of connections that post.
+    /// The tables of values for bodies and paths.
+    pub(crate) feeders: Vec<Feeder>,
+    /// The number of connections that post, and of those that read.
     pub(crate) posters: u32,
     /// Whether all data is read back at the end and compared with the responses.
     pub(crate) reads_back: bool,
@@ -127,8 +133,32 @@ pub(crate) struct Group {
     pub(crate) acknowledges: bool,
     /// The time that an agent needs for an operation.
     pub(crate) takes: Duration,
+    /// The number of measurements in a post; several are one collection, which is stored completely or not at all.
+    pub(crate) per_post: u32,
+    /// The own bodies of posts; what has none is posted with a body of this program.
+    pub(crate) bodies: Vec<(Act, Template)>,
+    /// The reads, of which each is chosen by its weight.
+    pub(crate) queries: Vec<Query>,
     /// The modes of the posts, with the weight of each.
     pub(crate) modes: Vec<(Mode, u32)>,
+}
+
+/// A GET request.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    pub(crate) path: Template,
+    pub(crate) weight: u32,
+    /// The number of further pages that are read by the link `next`.
+    pub(crate) follow: u32,
+    pub(crate) by: Reader,
+}
+
+/// The user who reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Device,
+    /// The administrator of the tenant.
+    Administrator,
 }
 
 /// The channels to which a device subscribes.
@@ -161,15 +191,33 @@ pub(crate) enum Act {
     Operate,
     /// One of the devices drops its connection and opens a new session.
     Reconnect,
+    /// One of the devices, or a person on its behalf, reads.
+    Read,
+}
+
+impl Act {
+    /// Returns the kind of the posted object, if it is a post.
+    pub(crate) fn object(self) -> Option<ObjectKind> {
+        match self {
+            Self::Post(object) => Some(object),
+            Self::Operate | Self::Reconnect | Self::Read => None,
+        }
+    }
+
+    /// Returns whether something is posted.
+    pub(crate) fn posts(self) -> bool {
+        matches!(self, Self::Post(_) | Self::Operate)
+    }
 }
 
 /// All actions, with their keys in a file.
-pub(crate) const ACTS: [(&str, Act); 5] = [
+pub(crate) const ACTS: [(&str, Act); 6] = [
     ("alarms", Act::Post(ObjectKind::Alarm)),
     ("events", Act::Post(ObjectKind::Event)),
     ("measurements", Act::Post(ObjectKind::Measurement)),
     ("operations", Act::Operate),
     ("reconnects", Act::Reconnect),
+    ("reads", Act::Read),
 ];
 
 /// An action of a group with its rate in a phase.
@@ -186,6 +234,8 @@ pub(crate) struct Stream {
 pub(crate) struct PhasePlan {
     pub(crate) lasts: Duration,
     pub(crate) streams: Vec<Stream>,
+    /// The number of clients that have a session, by the name of their group or dashboards; all if it is not named.
+    pub(crate) online: Vec<(String, Curve)>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -194,13 +244,39 @@ pub(crate) struct PhasePlan {
 pub(crate) struct Fault {
     pub(crate) what: FaultKind,
     /// The time from the start of the phase to the first occurrence.
-    pub(crate) at: Duration,
+    pub(crate) at: Between,
     /// The time from the end of one occurrence to the next; without it, the fault occurs once.
-    pub(crate) every: Option<Duration>,
+    pub(crate) every: Option<Between>,
     /// The duration of the fault, for kinds that have one.
     pub(crate) lasts: Duration,
     /// The affected clients, for faults of clients.
     pub(crate) of: Option<Clients>,
+}
+
+/// A time that is chosen at random within these bounds, which may be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub(crate) least: Duration,
+    pub(crate) most: Duration,
+}
+
+impl Between {
+    /// Chooses a time, to the millisecond.
+    pub(crate) fn choose(self, seeded: &mut Seeded) -> Duration {
+        let span = self.most.saturating_sub(self.least).as_millis() as u64;
+        self.least + Duration::from_millis(if span == 0 { 0 } else { seeded.below(span + 1) })
+    }
+}
+
+impl fmt::Display for Between {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = [self.least, self.most].map(|time| time.as_secs_f64());
+        if self.least == self.most {
+            write!(formatter, "{least} s")
+        } else {
+            write!(formatter, "{least} to {most} s, at random")
+        }
+    }
 }
 
 /// The clients that a fault affects.
@@ -328,6 +404,11 @@ pub(crate) enum Falsification {
 }
 
 impl Plan {
+    /// Returns the number of groups in all phases.
+    pub(crate) fn slots(&self) -> usize {
+        self.phases.len() * self.groups.len()
+    }
+
     /// Returns the number of clients that are connected at the same time.
     pub(crate) fn clients(&self) -> usize {
         let listen = |group: &&Group| group.transports.iter().any(|transport| *transport != Transport::Rest);

@@ -11,9 +11,11 @@ use tokio::time::{Instant, sleep};
 use super::balancer::Balancer;
 use super::clients::ClientSpecs;
 use super::falsifier::Falsifier;
+use super::feeder::Feeders;
 use super::generator::Share;
 use super::orders::Orders;
-use super::plan::Plan;
+use super::plan::{Group, Plan};
+use super::presence;
 use super::series::Series;
 use super::world::World;
 use crate::error::Error;
@@ -43,6 +45,8 @@ pub(super) struct Shared {
     pub(super) is_round_robin: bool,
     /// The number of clients of other generators.
     pub(super) elsewhere: usize,
+    pub(super) groups: Vec<Group>,
+    pub(super) feeders: Feeders,
     pub(super) balancer: Arc<Balancer>,
     pub(super) orders: Orders,
     pub(super) clients_by_name: Vec<(String, Range<ClientId>)>,
@@ -78,6 +82,8 @@ impl Shared {
         let agents = (0..).zip(&world.devices).map(|(number, device)| (device.id.clone(), number)).collect();
         let shared = Arc::new(Self {
             run: Arc::new(run),
+            groups: plan.groups.clone(),
+            feeders: Feeders::new(&plan.feeders, share.number, share.of),
             balancer: Arc::new(Balancer::new(targets.len())),
             targets,
             world,
@@ -94,6 +100,9 @@ impl Shared {
             sessions_elsewhere: AtomicUsize::new(0),
             clock_error: AtomicU64::new(0),
         });
+        if let Some(first) = plan.phases.first() {
+            presence::begin(&shared, first);
+        }
         (shared, specs)
     }
 
@@ -138,7 +147,7 @@ impl Shared {
     /// Returns the number of clients with a session, here and at workers.
     pub(super) fn sessions(&self) -> usize {
         let ledger = self.ledger();
-        ledger.clients() - ledger.away() + self.sessions_elsewhere.load(Ordering::Relaxed)
+        ledger.present() + self.sessions_elsewhere.load(Ordering::Relaxed)
     }
 
     /// Returns the number of clients of this generator that have no session at present.

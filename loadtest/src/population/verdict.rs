@@ -1,22 +1,54 @@
-//! The results of all phases: one report for all groups and dashboards.
+//! The results of all phases: one report for all groups and dashboards, with the figures of each.
 
+use std::iter;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::Begun;
+use super::plan::Group;
 use super::posters::Posted;
 use super::shared::{Shared, lock};
 use crate::ledger::Audit;
-use crate::report::{Deliveries, Fact, Kept, Posts, Report};
-use crate::session_ledger::SessionAudit;
+use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
+use crate::session_ledger::{ClientId, Members, SessionAudit, TOPICS};
 
 /// The longest time until all sessions are back after a fault of a server, in milliseconds.
 const LONGEST_RETURN: u64 = 10_000;
+
+/// A group or dashboards, with the devices and clients that belong to it.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) name: String,
+    /// The devices; none for dashboards.
+    pub(super) devices: Range<u32>,
+    pub(super) clients: Range<ClientId>,
+}
+
+impl Named {
+    /// Returns the groups and dashboards of a run.
+    pub(super) fn all(shared: &Shared) -> Vec<Self> {
+        let devices = shared.world.groups.iter().cloned().chain(iter::repeat(0..0));
+        let named = shared.clients_by_name.iter().cloned().zip(devices);
+        named.map(|((name, clients), devices)| Self { name, devices, clients }).collect()
+    }
+
+    /// Returns the posts and clients that the verdict is about.
+    pub(super) fn members(&self) -> Members {
+        let lanes = self.devices.start * TOPICS..self.devices.end * TOPICS;
+        Members { lanes, clients: self.clients.clone() }
+    }
+}
 
 /// The records at the end of a run.
 pub(super) struct Outcomes<'a> {
     pub(super) shared: &'a Shared,
     pub(super) phases: &'a [Begun],
+    /// The names of the groups.
+    pub(super) groups: &'a [Group],
+    /// The posts of each group, phase by phase.
     pub(super) posted: &'a [Posted],
+    /// The verdict on each phase of each group, and then of the dashboards.
+    pub(super) parts: &'a [(Named, Vec<SessionAudit>)],
     /// The verdict on the stored data, if it was read back.
     pub(super) stored: Option<Audit>,
 }
@@ -25,12 +57,39 @@ impl Outcomes<'_> {
     /// Returns the report of each phase.
     pub(super) fn reports(&self, audits: Vec<SessionAudit>) -> Vec<Report> {
         let ends = self.phases.iter().skip(1).map(|phase| phase.start).chain([u64::MAX]);
-        let phases = self.phases.iter().zip(ends).zip(self.posted).zip(audits);
-        phases.map(|(((phase, end), posted), audit)| self.report(phase, end, posted, audit)).collect()
+        let of_groups = self.posted.chunks(self.groups.len().max(1));
+        let phases = (0..).zip(self.phases).zip(ends).zip(of_groups).zip(audits);
+        let reports = phases.map(|((((number, phase), end), of_groups), audit)| {
+            let parts = self.parts(number, phase, end, of_groups);
+            Report { parts, ..self.report(phase, end, of_groups, audit) }
+        });
+        reports.collect()
     }
 
-    fn report(&self, phase: &Begun, end: u64, posted: &Posted, audit: SessionAudit) -> Report {
-        let mut facts = facts(phase, posted, &audit);
+    /// Returns the figures of each group and of all dashboards of a name.
+    fn parts(&self, number: usize, phase: &Begun, end: u64, of_groups: &[Posted]) -> Vec<Part> {
+        let posted = of_groups.iter().map(Some).chain(iter::repeat(None));
+        let parts = self.parts.iter().zip(posted).filter_map(|((named, audits), posted)| {
+            let audit = audits.get(number)?.clone();
+            let mut delays = audit.delays();
+            delays.extend(self.shared.operations().delays_of(&(phase.start..end), &named.devices));
+            Some(Part {
+                name: named.name.clone(),
+                posts: posted.map(|posted| Posts::of(&posted.responses, phase.seconds)),
+                queries: posted.and_then(|posted| Queries::of(&posted.reads, phase.seconds)),
+                kept: posted.map(|posted| Kept { late: posted.late, unsent: posted.unsent }),
+                deliveries: (audit.expected > 0).then(|| Deliveries::of(&audit.latency(), phase.seconds)),
+                delays,
+                sessions: audit,
+            })
+        });
+        parts.collect()
+    }
+
+    fn report(&self, phase: &Begun, end: u64, of_groups: &[Posted], audit: SessionAudit) -> Report {
+        let mut posted = Posted::new();
+        of_groups.iter().for_each(|of_group| posted.add(of_group));
+        let mut facts = facts(phase, &posted, &audit);
         let within = phase.start..end;
         let operations = self.shared.operations();
         let [accepted, unknown] = posted.operations;
@@ -51,6 +110,7 @@ impl Outcomes<'_> {
             clean: audit.is_clean() && facts.iter().all(|fact| fact.holds),
             posts: Some(Posts::of(&posted.responses, phase.seconds)),
             deliveries: (audit.expected > 0).then(|| Deliveries::of(&latency, phase.seconds)),
+            queries: Queries::of(&posted.reads, phase.seconds),
             kept: Some(Kept { late: posted.late, unsent: posted.unsent }),
             delays,
             facts,
@@ -72,6 +132,7 @@ impl Outcomes<'_> {
             facts.push(Fact::any("clocks of workers known", found));
         }
         if let Some(stored) = &self.stored {
+            facts.push(Fact::number("collections stored in part", stored.torn as usize, 0));
             facts.push(Fact::number("stored twice", stored.doubled as usize, 0));
             facts.push(Fact::number("stored without being posted", stored.unexpected as usize, 0));
         }
@@ -101,6 +162,10 @@ fn facts(phase: &Begun, posted: &Posted, audit: &SessionAudit) -> Vec<Fact> {
         }
     };
     facts.push(Fact::number("5xx that do not say when to retry", posted.server_errors() as usize, 0));
+    let failed_reads = Queries::of(&posted.reads, phase.seconds).map_or(0, |queries| queries.failed);
+    if phase.server_faults == 0 && failed_reads > 0 {
+        facts.push(Fact::number("reads failed", failed_reads as usize, 0));
+    }
     facts.push(Fact::number("posts never sent", posted.unsent as usize, 0));
     facts.push(Fact::any("accepted writes", audit.acknowledged.to_string()));
     facts.push(Fact::number("of them not stored", audit.not_stored as usize, 0));

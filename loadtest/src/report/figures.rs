@@ -41,6 +41,42 @@ impl Posts {
     }
 }
 
+/// Reads of groups; latency is measured from the due time to the complete response.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Queries {
+    /// The responses 200, per second.
+    per_second: f64,
+    by_status: BTreeMap<String, u64>,
+    /// The reads without a response 200.
+    pub(crate) failed: u64,
+    latency: Latency,
+}
+
+impl Queries {
+    /// Computes the figures over the seconds; `None` if nothing was read.
+    pub(crate) fn of(responses: &Responses, seconds: f64) -> Option<Self> {
+        let mut by_status = responses.by_status.clone();
+        by_status.retain(|_, count| *count > 0);
+        let failed = by_status.iter().filter(|(status, _)| *status != "200").map(|(_, count)| count).sum();
+        let latency = Latency::of(&responses.latency);
+        let per_second = responses.latency.len() as f64 / seconds;
+        (!by_status.is_empty()).then_some(Self { per_second, by_status, failed, latency })
+    }
+
+    pub(super) fn brief(&self) -> String {
+        let Self { per_second, failed, latency, .. } = self;
+        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms, {failed} failed", latency.p50_ms, latency.p99_ms)
+    }
+
+    pub(super) fn rows(&self) -> [(&'static str, String); 3] {
+        [
+            ("reads/s", format!("{:.1}", self.per_second)),
+            ("reads by status", format!("{:?}", self.by_status)),
+            ("read latency", self.latency.row()),
+        ]
+    }
+}
+
 /// Posts at one rate on a fixed schedule; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Step {
@@ -138,6 +174,12 @@ impl Deliveries {
 }
 
 impl Posts {
+    /// Returns the most important figures in a few words.
+    pub(super) fn brief(&self) -> String {
+        let Self { per_second, failed, latency, .. } = self;
+        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms, {failed} failed", latency.p50_ms, latency.p99_ms)
+    }
+
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
         if self.by_status.is_empty() {
             return Vec::new();
@@ -151,6 +193,12 @@ impl Posts {
 }
 
 impl Deliveries {
+    /// Returns the most important figures in a few words.
+    pub(super) fn brief(&self) -> String {
+        let Self { per_second, latency } = self;
+        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms", latency.p50_ms, latency.p99_ms)
+    }
+
     pub(super) fn rows(&self) -> [(&'static str, String); 2] {
         [
             ("deliveries/s", format!("{:.0}", self.per_second)),

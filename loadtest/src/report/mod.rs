@@ -1,6 +1,7 @@
 //! The result of a run: figures for machines (JSON) and for people (a short table).
 
 mod figures;
+mod part;
 mod process;
 mod verdict;
 mod ways;
@@ -10,9 +11,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-pub(crate) use self::figures::{Deliveries, Kept, Posts, Reads, Step};
+pub(crate) use self::figures::{Deliveries, Kept, Posts, Queries, Reads, Step};
+pub(crate) use self::part::Part;
 pub(crate) use self::process::{Cpu, Memory};
-pub(crate) use self::verdict::{Fact, Round};
+pub(crate) use self::verdict::Fact;
 pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::ClientFailures;
 use crate::error::Error;
@@ -39,6 +41,9 @@ pub(crate) struct Report {
     /// The posts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) posts: Option<Posts>,
+    /// The reads of groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queries: Option<Queries>,
     /// The delays of the generator's own schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kept: Option<Kept>,
@@ -69,9 +74,6 @@ pub(crate) struct Report {
     /// The posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
-    /// The kills and restarts of the server.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) rounds: Vec<Round>,
     /// The conditions that were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) facts: Vec<Fact>,
@@ -81,6 +83,9 @@ pub(crate) struct Report {
     /// The reads by kind.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reads: Vec<Reads>,
+    /// The figures of each group and of all dashboards of a name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<Part>,
     /// The number of devices that could not be removed afterwards.
     pub(crate) devices_left: usize,
 }
@@ -110,15 +115,12 @@ impl Report {
         let mut rows = vec![("scenario", format!("{} against {}", self.scenario, self.target))];
         rows.push(("measured seconds", format!("{:.1}", self.seconds)));
         rows.extend(self.posts.iter().flat_map(Posts::rows));
+        rows.extend(self.queries.iter().flat_map(Queries::rows));
         rows.extend(self.kept.iter().map(Kept::row));
         rows.extend(self.ways.iter().flat_map(Way::rows));
         rows.extend(self.ratios.iter().map(Ratio::row));
         rows.extend(self.deliveries.iter().flat_map(Deliveries::rows));
         rows.extend(self.steps.iter().map(|step| ("at a rate of", step.row())));
-        for round in &self.rounds {
-            rows.push(("round", round.row()));
-            rows.extend(round.ledger.examples.iter().map(|fault| ("", fault.clone())));
-        }
         rows.extend(self.facts.iter().map(|fact| (fact.what, fact.row())));
         rows.extend(self.delays.iter().map(|delay| (delay.kind, delay.latency.row())));
         rows.extend(self.reads.iter().map(|reads| (reads.kind, reads.row())));
@@ -126,6 +128,7 @@ impl Report {
         rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
         rows.extend(self.sessions.iter().flat_map(SessionAudit::rows));
+        rows.extend(self.parts.iter().map(|part| ("of which", part.row())));
         rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
         rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));
         if self.devices_left > 0 {

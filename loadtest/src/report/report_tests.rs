@@ -1,7 +1,5 @@
 //! Tests of the report: the figures are computed and shown as documented.
 
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::latency::Latency;
 use crate::ledger::{Ledger, Outcome, Watch};
@@ -21,7 +19,7 @@ fn report() -> Report {
         responses.latency.record(micros).unwrap();
     }
     Report {
-        scenario: "fleet",
+        scenario: "fanout",
         target: "127.0.0.1:8080".to_owned(),
         settings: serde_json::json!({"devices": 1}),
         seconds: 2.0,
@@ -99,32 +97,4 @@ fn rows_steps_and_facts_are_shown() {
     ] {
         assert!(table.contains(line), "{line:?} not in\n{table}");
     }
-}
-
-#[test]
-fn round_is_clean_only_when_every_acknowledged_write_is_stored_and_none_was_rejected() {
-    let round = |ledger: Audit, refused| Round {
-        number: 1,
-        stop: "kill",
-        ended_after_ms: 1500,
-        ready_after_ms: 2500,
-        refused,
-        by_status: BTreeMap::new(),
-        ledger,
-    };
-    let audit = |outcome, arrives| {
-        let mut ledger = Ledger::new(1);
-        let receiver = ledger.add_receiver(Watch::All);
-        let sequence = ledger.post(0);
-        ledger.settle(0, sequence, outcome);
-        if arrives {
-            ledger.deliver(receiver, 0, sequence);
-        }
-        ledger.audit()
-    };
-    assert!(round(audit(Outcome::Acknowledged, true), 0).is_clean());
-    assert!(!round(audit(Outcome::Acknowledged, false), 0).is_clean());
-    assert!(!round(audit(Outcome::Acknowledged, true), 1).is_clean());
-    // No write was acknowledged, so the round proves nothing.
-    assert!(!round(audit(Outcome::Unknown, true), 0).is_clean());
 }

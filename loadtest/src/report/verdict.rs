@@ -1,52 +1,9 @@
 //! Conditions, and whether they hold.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::audience::ClientFailures;
 use crate::ledger::Audit;
-
-/// One kill of the server under load, and its data after the restart.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Round {
-    /// The number of the round, from 1.
-    pub(crate) number: u32,
-    /// The process that was killed.
-    pub(crate) stop: &'static str,
-    /// The milliseconds of posting before.
-    pub(crate) ended_after_ms: u64,
-    /// The milliseconds from the kill until the server was ready again.
-    pub(crate) ready_after_ms: u64,
-    /// The posts with a 4xx response, which there should not be.
-    pub(crate) refused: u64,
-    /// All posts by response.
-    pub(crate) by_status: BTreeMap<String, u64>,
-    /// The verdict on the rows.
-    pub(crate) ledger: Audit,
-}
-
-impl Round {
-    /// Returns whether nothing was lost, doubled, torn, rejected or unexpected, and something was written at
-    /// all.
-    pub(crate) fn is_clean(&self) -> bool {
-        self.ledger.is_clean() && self.refused == 0 && self.ledger.acknowledged > 0
-    }
-
-    /// Returns one line of text.
-    pub(crate) fn row(&self) -> String {
-        format!(
-            "{:>2} {:<8} after {:.1} s, ready {:.1} s later; rows {}; posts {:?}  {}",
-            self.number,
-            self.stop,
-            self.ended_after_ms as f64 / 1000.0,
-            self.ready_after_ms as f64 / 1000.0,
-            self.ledger.row(),
-            self.by_status,
-            super::clean_or_not(self.is_clean())
-        )
-    }
-}
 
 /// A value that was measured, with its expected value.
 #[derive(Debug, Clone, Serialize)]

@@ -1,6 +1,6 @@
-//! `fanout`: one alarm to all clients, again and again. Each client polls again at once, or reads on; the
-//! next alarm is posted when all have received the one before, so deliveries per second are the server's
-//! sustained broadcast rate.
+//! `fanout`: one alarm to all clients, again and again. Each client polls again at once, or reads on; the next alarm is
+//! posted when all have received the one before, so deliveries per second are the server's sustained broadcast rate.
+//! With a channel for each client, alarms come at a fixed rate, each to one client.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,69 +8,122 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::Bench;
+use super::ordered::{self, Load};
 use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
 use crate::latency::{Delay, Latency};
 use crate::ledger::{Outcome, Watch};
-use crate::poster::Poster;
+use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
-use crate::report::{Deliveries, Posts, Report};
+use crate::report::{Cpu, Deliveries, Posts, Report};
 use crate::run::{Run, latency_histogram};
+
+/// The connections that post on a schedule.
+const POSTERS: u32 = 64;
+
+/// The posts of a run.
+struct Played {
+    responses: Responses,
+    /// The posts that failed, before the measurement too.
+    failures: u64,
+    delays: Vec<Delay>,
+    seconds: f64,
+    cpu: Cpu,
+}
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Fanout) -> Result<Report, Error> {
-    let ids = devices::create(&bench.target, 1).await?;
-    let run = Arc::new(Run::new(1));
+    let is_own = settings.channel == SharedChannel::Own;
+    let devices = if is_own { settings.clients as usize } else { 1 };
+    let ids = Arc::new(devices::create(&bench.target, devices).await?);
+    let run = Arc::new(Run::new(devices));
     let before = bench.memory();
-    let client_specs = client_specs(&run, &ids[0], settings);
+    let client_specs = client_specs(&run, &ids, settings);
     let audience = Audience::open(&bench.target, &run, client_specs, bench.common.connecting).await?;
     let held = bench.memory_at_rest().await;
 
-    let warm_up = broadcast(bench, &run, &ids[0], settings.warmup).await;
-    run.measure_from(run.now());
-    let window = bench.open_window();
-    let rounds = broadcast(bench, &run, &ids[0], settings.seconds).await;
-    let (seconds, cpu) = bench.close_window(&window);
-    bench.drain(&run).await;
+    let played = if is_own {
+        on_schedule(bench, &run, &ids, settings).await
+    } else {
+        in_rounds(bench, &run, &ids[0], settings).await
+    };
     let after = bench.memory_at_rest().await;
     let facts = bench.polls_held(settings.clients as usize).await;
     let clients = audience.close();
     let ledger = run.audit();
 
-    let failures = warm_up.poster.responses.failures() + rounds.poster.responses.failures();
+    let Played { responses, failures, delays, seconds, cpu } = played;
     let latency = run.latency();
+    // The window of a schedule includes the posts before the measurement.
+    let in_window = if is_own { ledger.delivered } else { latency.len() };
     Ok(Report {
         seconds,
         clean: ledger.is_clean()
             && failures == 0
             && clients.ended == 0
             && facts.iter().all(|fact| fact.holds),
-        posts: Some(Posts::of(&rounds.poster.responses, seconds)),
+        posts: Some(Posts::of(&responses, seconds)),
         deliveries: Some(Deliveries::of(&latency, seconds)),
-        delays: vec![Delay { kind: "post to last delivery", latency: Latency::of(&rounds.to_last_delivery) }],
+        delays,
         memory: bench.memory_of(settings.clients as usize, before, held, after),
-        cpu: Some(cpu.per_delivery(latency.len())),
+        cpu: Some(cpu.per_delivery(in_window)),
         facts,
         clients: Some(clients),
         ledger: Some(ledger),
-        devices_left: bench.remove_devices(ids).await,
+        devices_left: bench.remove_devices(Arc::unwrap_or_clone(ids)).await,
         ..bench.report("fanout", settings)
     })
 }
 
-fn client_specs(run: &Run, id: &str, settings: &Fanout) -> Vec<ClientSpec> {
-    let (watch, channel) = match settings.channel {
-        SharedChannel::Device => (Watch::Device(0), format!("/alarms/{id}")),
-        SharedChannel::Wildcard => (Watch::All, "/alarms/*".to_owned()),
+fn client_specs(run: &Run, ids: &[String], settings: &Fanout) -> Vec<ClientSpec> {
+    let channel = settings.kind.channel();
+    let client_spec = |(device, id): (u32, &String)| {
+        let (watch, channel) = match settings.channel {
+            SharedChannel::Device | SharedChannel::Own => (Watch::Device(device), format!("{channel}/{id}")),
+            SharedChannel::Wildcard => (Watch::All, format!("{channel}/*")),
+        };
+        ClientSpec { receiver: run.add_receiver(watch), channel, transport: settings.transport }
     };
-    let client_spec = |_| ClientSpec {
-        receiver: run.add_receiver(watch),
-        channel: channel.clone(),
-        transport: settings.transport,
+    (0..).zip(ids).cycle().take(settings.clients as usize).map(client_spec).collect()
+}
+
+/// Posts to the devices of all or some clients at a fixed rate, whatever arrives.
+async fn on_schedule(bench: &Bench, run: &Arc<Run>, ids: &Arc<Vec<String>>, settings: &Fanout) -> Played {
+    let speaking = settings.speaking.unwrap_or(settings.clients).min(settings.clients);
+    let load = Load {
+        per_second: settings.rate,
+        warmup: settings.warmup,
+        seconds: settings.seconds,
+        posters: POSTERS.min(speaking),
     };
-    (0..settings.clients).map(client_spec).collect()
+    let turns = |number| (number as usize..speaking as usize).step_by(load.posters as usize).cycle();
+    let window = bench.open_window();
+    let poster = |measured_from| poster(bench, run, measured_from, settings);
+    let responses = ordered::post_all(run, ids, load, poster, turns).await;
+    bench.drain(run).await;
+    let (_, cpu) = bench.close_window(&window);
+    let (failures, seconds) = (responses.failures(), settings.seconds as f64);
+    Played { responses, failures, delays: Vec::new(), seconds, cpu }
+}
+
+fn poster(bench: &Bench, run: &Arc<Run>, measured_from: u64, settings: &Fanout) -> Poster {
+    let headers = bench.target.post_headers().into();
+    Poster::new(&bench.target, run, measured_from).with(settings.kind.notified_kind(), &headers)
+}
+
+/// Posts one object after the other, each when all clients have received the one before.
+async fn in_rounds(bench: &Bench, run: &Arc<Run>, id: &str, settings: &Fanout) -> Played {
+    let warm_up = broadcast(bench, run, id, settings, settings.warmup).await;
+    run.measure_from(run.now());
+    let window = bench.open_window();
+    let rounds = broadcast(bench, run, id, settings, settings.seconds).await;
+    let (seconds, cpu) = bench.close_window(&window);
+    bench.drain(run).await;
+    let failures = warm_up.poster.responses.failures() + rounds.poster.responses.failures();
+    let to_last = Delay { kind: "post to last delivery", latency: Latency::of(&rounds.to_last_delivery) };
+    Played { responses: rounds.poster.responses, failures, delays: vec![to_last], seconds, cpu }
 }
 
 /// Alarms that were posted one after the other.
@@ -81,8 +134,8 @@ struct Rounds {
 }
 
 /// Posts one alarm after the other for some seconds; ends early when one does not reach all clients in time.
-async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, seconds: u64) -> Rounds {
-    let mut poster = Poster::new(&bench.target, run, 0);
+async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, settings: &Fanout, seconds: u64) -> Rounds {
+    let mut poster = poster(bench, run, 0, settings);
     let mut to_last_delivery = latency_histogram();
     let end = Instant::now() + Duration::from_secs(seconds);
     let rounds = async {

@@ -5,16 +5,11 @@ mod bulk;
 mod closed_loop;
 mod credentials;
 mod csv_rows;
-mod data;
 mod data_fill;
-mod durability;
 mod fairness;
 mod fanout;
-mod fleet;
 mod gauge;
-mod hold;
 mod hosted;
-mod inventory;
 mod inventory_fill;
 mod measurements;
 mod modules;
@@ -57,7 +52,6 @@ const FRESH: f64 = 5.0;
 pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
     let bench = Bench::new(&arguments.common)?;
     match &arguments.scenario {
-        cli::Scenario::Fleet(settings) => Box::pin(fleet::run(&bench, settings)).await,
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
@@ -65,15 +59,11 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
         cli::Scenario::Modules(settings) => Box::pin(modules::run(&bench, settings)).await,
         cli::Scenario::SeriesFill(settings) => Box::pin(series_fill::run(&bench, settings)).await,
         cli::Scenario::Series(settings) => Box::pin(series::run(&bench, settings)).await,
-        cli::Scenario::Durability(settings) => Box::pin(durability::run(&bench, settings)).await,
         cli::Scenario::Fairness(settings) => Box::pin(fairness::run(&bench, settings)).await,
         cli::Scenario::Availability(settings) => Box::pin(availability::run(&bench, settings)).await,
         cli::Scenario::DataFill(settings) => Box::pin(data_fill::run(&bench, settings)).await,
-        cli::Scenario::Data(settings) => Box::pin(data::run(&bench, settings)).await,
         cli::Scenario::Service(settings) => Box::pin(service::run(&bench, settings)).await,
-        cli::Scenario::Hold(settings) => Box::pin(hold::run(&bench, settings)).await,
         cli::Scenario::Hosted(settings) => Box::pin(hosted::run(&bench, settings)).await,
-        cli::Scenario::Inventory(settings) => Box::pin(inventory::run(&bench, settings)).await,
         cli::Scenario::InventoryFill(settings) => Box::pin(inventory_fill::run(&bench, settings)).await,
         cli::Scenario::Bulk(settings) => Box::pin(bulk::run(&bench, settings)).await,
         cli::Scenario::Registration(settings) => Box::pin(registration::run(&bench, settings)).await,

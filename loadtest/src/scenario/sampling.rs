@@ -7,7 +7,6 @@ use super::Bench;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::latency::Latency;
-use crate::pages::Page;
 use crate::progress::Progress;
 use crate::report::Reads;
 use crate::run::latency_histogram;
@@ -47,54 +46,6 @@ pub(super) async fn read(
         if request >= samples.warmup {
             latency.saturating_record(taken.as_micros() as u64);
             *by_status.entry(response.status).or_default() += 1;
-            progress.advance();
-        }
-    }
-    Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) })
-}
-
-/// Settings for following the links `next`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Walk {
-    /// The pages of each sequence.
-    pub(super) pages: u32,
-    /// The unmeasured pages at the start of each sequence.
-    pub(super) skipped: u32,
-    /// The number of sequences.
-    pub(super) times: u32,
-}
-
-/// Follows the links `next`; `start` returns the first path of each sequence.
-///
-/// # Errors
-/// The connection broke, or a page is not JSON.
-pub(super) async fn follow(
-    bench: &Bench,
-    connection: &mut Connection,
-    kind: &'static str,
-    walk: Walk,
-    start: impl Fn(u32) -> String,
-) -> Result<Reads, Error> {
-    let progress = Progress::count(kind, walk.pages as usize * walk.times as usize);
-    let mut latency = latency_histogram();
-    let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
-    for time in 0..walk.times {
-        let mut link = Some(start(time));
-        for page in 0..walk.pages {
-            let Some(path) = link else { break };
-            let request = bench.target.get(&path);
-            let sent = Instant::now();
-            let response = connection.call(kind, &request).await?;
-            let taken = sent.elapsed();
-            if matches!(response.status, 404 | 405) && page == 0 {
-                return Ok(Reads { kind, by_status, bytes, latency: Latency::of(&latency) });
-            }
-            bytes = response.body.len();
-            if page >= walk.skipped {
-                latency.saturating_record(taken.as_micros() as u64);
-                *by_status.entry(response.status).or_default() += 1;
-            }
-            link = Page::read(response.body)?.next;
             progress.advance();
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn explanation(file: &ScenarioFile) -> String {
             text += &format!("  Clean if {of_what}; there are no thresholds.\n");
         } else {
             text += &format!("  Clean if {of_what}, and\n");
-            phase.thresholds.iter().for_each(|threshold| text += &format!("    {}\n", threshold.sentence));
+            phase.thresholds.iter().for_each(|threshold| text += &format!("    {}\n", threshold.in_words()));
         }
     }
     text
@@ -97,9 +97,13 @@ fn of_group(plan: &Plan, group: &Group) -> String {
     } else {
         String::new()
     };
+    let together = match group.per_post {
+        1 => String::new(),
+        rows => format!("; each post of measurements has {rows}"),
+    };
     let acknowledges = if group.acknowledges { " with acknowledgements" } else { "" };
     format!(
-        "  {}: {} devices{}, {}{acknowledges}, {hears}{modes}\n",
+        "  {}: {} devices{}, {}{acknowledges}, {hears}{modes}{together}\n",
         group.name,
         group.count,
         of_tenant(plan, group.tenant),
@@ -126,6 +130,10 @@ fn of_phase(plan: &Plan, phase: &PhasePlan) -> String {
         text +=
             &format!("  {}: {name}, {} ({total:.0} in all)\n", plan.groups[stream.group].name, stream.curve);
     }
+    for (name, curve) in &phase.online {
+        text +=
+            &format!("  {name}: clients with a session, {}\n", curve.to_string().replace(" each second", ""));
+    }
     phase.faults.iter().for_each(|fault| text += &of_fault(fault));
     text
 }
@@ -133,8 +141,8 @@ fn of_phase(plan: &Plan, phase: &PhasePlan) -> String {
 fn of_fault(fault: &Fault) -> String {
     let (name, meaning) = fault.what.words();
     let times = match fault.every {
-        Some(every) => format!("after {} s and then every {} s", fault.at.as_secs_f64(), every.as_secs_f64()),
-        None => format!("after {} s", fault.at.as_secs_f64()),
+        Some(every) => format!("after {} and then every {every}", fault.at),
+        None => format!("after {}", fault.at),
     };
     let lasts =
         if fault.lasts.is_zero() { String::new() } else { format!(" for {} s", fault.lasts.as_secs_f64()) };

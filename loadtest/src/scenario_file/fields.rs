@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::mistakes::Mistakes;
 use crate::curve::Curve;
+use crate::population::plan::Between;
 use crate::quantity::{Unit, parse};
 
 /// The longest value that a mistake quotes, in characters.
@@ -198,6 +199,17 @@ pub(super) fn time(value: &DeValue<'_>) -> Result<Duration, String> {
     let milliseconds = value.as_str().and_then(|text| parse(text, Unit::Time).ok());
     let time = milliseconds.map(|milliseconds| Duration::from_micros((milliseconds * 1000.0) as u64));
     time.ok_or_else(|| "allowed is a time such as \"200ms\", \"10s\" or \"5min\"".to_owned())
+}
+
+/// Reads a time, or two that bound a random one, such as `"5s..9s"`.
+pub(super) fn between(value: &DeValue<'_>) -> Result<Between, String> {
+    let one = |text: &str| time(&DeValue::String(text.to_owned().into())).ok();
+    let read = |text: &str| match text.split_once("..") {
+        Some((least, most)) => Some(Between { least: one(least)?, most: one(most)? }),
+        None => one(text).map(|time| Between { least: time, most: time }),
+    };
+    let between = value.as_str().and_then(read).filter(|between| between.least <= between.most);
+    between.ok_or_else(|| "allowed is a time such as \"10s\", or a random one such as \"5s..9s\"".to_owned())
 }
 
 /// Reads a rate.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use super::fields::{self, Fields, meaning, one_or_more, rate, whole, yes_or_no};
+use super::mistakes::Mistakes;
+use super::requests;
 use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
 use crate::population::plan::{
@@ -32,6 +34,8 @@ pub(super) type Rates = [Option<Curve>; ACTS.len()];
 #[derive(Debug, Default)]
 pub(super) struct Described {
     pub(super) plan: Plan,
+    /// The numbers of clients with a session, by name, that apply to all phases.
+    pub(super) online: Vec<(String, Curve)>,
     /// The rates of each group that apply to all phases.
     pub(super) rates: Vec<Rates>,
     /// Whether it is unknown who is notified of what, because of a mistake in a group or in dashboards.
@@ -59,7 +63,7 @@ impl Described {
     }
 
     /// Reads a group.
-    pub(super) fn add_group(&mut self, fields: Fields<'_>) {
+    pub(super) fn add_group(&mut self, fields: Fields<'_>, mistakes: &Mistakes<'_>) {
         let name = self.name(&fields, fields.required("name", "a name in quotes", fields::text));
         let count = fields.required("count", "the number of devices", whole(1..=MOST_DEVICES));
         let (transports, listens) = channels(&fields);
@@ -72,7 +76,25 @@ impl Described {
             listens,
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
             takes: fields.read("takes", fields::time).unwrap_or_default(),
+            bodies: requests::bodies(&fields, &self.plan.feeders, mistakes),
+            queries: requests::queries(&fields, &self.plan.feeders, mistakes),
+            per_post: fields.read("per-post", whole(1..=1000)).unwrap_or(1) as u32,
         };
+        if group.per_post > 1 && group.transports.contains(&Transport::CsvPoll) {
+            fields.refuse("per-post", "devices of transport csv-poll send one row in each post");
+        }
+        self.add_online(&fields, &group.name, count_online(&group));
+        let is_csv = group.transports.contains(&Transport::CsvPoll);
+        if is_csv && group.bodies.iter().any(|(act, _)| act.object().is_some()) {
+            fields.refuse(
+                "bodies",
+                "devices of transport csv-poll send rows of the run; only operations have a body",
+            );
+        }
+        let own_measurement = |(act, _): &(Act, _)| *act == Act::Post(ObjectKind::Measurement);
+        if group.per_post > 1 && group.bodies.iter().any(own_measurement) {
+            fields.refuse("per-post", "an own body of measurements is posted alone");
+        }
         let rates = ACTS.map(|(act, _)| fields.read(act, rate));
         if !fields.has_doubts(&ROUTING)
             && let Err((act, reason)) = check_acts(&group, &rates)
@@ -108,9 +130,25 @@ impl Described {
             watches: watches.unwrap_or_else(|| vec![ObjectKind::Alarm]),
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
         };
+        self.add_online(&fields, &dashboards.name, Some(dashboards.count));
         self.has_doubts |= fields.has_doubts(&ROUTING);
         self.plan.dashboards.push(dashboards);
         fields.end();
+    }
+
+    /// Reads how many clients of a group or of dashboards have a session.
+    fn add_online(&mut self, fields: &Fields<'_>, name: &str, clients: Option<u32>) {
+        if let Some(curve) = fields.read("online", |value| online(value, clients)) {
+            self.online.push((name.to_owned(), curve));
+        }
+    }
+
+    /// Returns the number of clients of a group or of dashboards: nothing if the name is unknown, or if they have no
+    /// sessions.
+    pub(super) fn clients_of(&self, name: &str) -> Option<u32> {
+        let group = self.plan.groups.iter().find(|group| group.name == name);
+        let dashboards = || self.plan.dashboards.iter().find(|dashboards| dashboards.name == name);
+        group.map_or_else(|| Some(dashboards()?.count), count_online)
     }
 
     /// Returns the name of a group or of dashboards, which must be its own.
@@ -124,6 +162,21 @@ impl Described {
         }
         name
     }
+}
+
+/// Returns the number of clients of a group, if its devices have sessions.
+fn count_online(group: &Group) -> Option<u32> {
+    (!group.transports.contains(&Transport::Rest)).then_some(group.count)
+}
+
+/// Reads how many of these clients have a session.
+pub(super) fn online(value: &DeValue<'_>, clients: Option<u32>) -> Result<Curve, String> {
+    let clients = clients.ok_or("devices of transport rest have no session, so they are never online")?;
+    let curve = rate(value)?;
+    if curve.peak() > f64::from(clients) {
+        return Err(format!("there are only {clients} clients"));
+    }
+    Ok(curve)
 }
 
 /// Reads the servers that the run starts.

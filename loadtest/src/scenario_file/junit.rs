@@ -36,7 +36,10 @@ struct Counts {
 /// Returns the XML document.
 pub(super) fn xml(outcome: &Outcome) -> String {
     let last = outcome.phases.len().saturating_sub(1);
-    let reason = |number| outcome.ended_early.as_deref().filter(|_| number == last);
+    let reason = |number| {
+        let reason = outcome.ended_early.as_deref().filter(|_| number == last);
+        reason.map(|reason| (reason, outcome.aborted))
+    };
     let begun = outcome.phases.iter().enumerate().map(|(number, phase)| Suite::of(phase, reason(number)));
     let others = outcome.not_begun.iter().map(|name| Suite {
         name,
@@ -58,7 +61,7 @@ pub(super) fn xml(outcome: &Outcome) -> String {
 }
 
 impl<'o> Suite<'o> {
-    fn of(phase: &'o PhaseOutcome, ended_early: Option<&str>) -> Self {
+    fn of(phase: &'o PhaseOutcome, ended_early: Option<(&str, bool)>) -> Self {
         let of_loads = phase.loads.iter().map(|load| {
             let verdict = match &load.error {
                 Some(error) => Verdict::Error(error.clone()),
@@ -75,8 +78,11 @@ impl<'o> Suite<'o> {
             };
             (judged.threshold.clone(), verdict)
         });
-        let early =
-            ended_early.map(|reason| ("phase".to_owned(), Verdict::Error(format!("ended early: {reason}"))));
+        let early = ended_early.map(|(reason, aborted)| {
+            let reason = format!("ended early: {reason}");
+            let verdict = if aborted { Verdict::Failed(reason) } else { Verdict::Error(reason) };
+            ("phase".to_owned(), verdict)
+        });
         Self {
             name: &phase.name,
             started: phase.started,
@@ -181,5 +187,8 @@ mod tests {
             "{xml}"
         );
         assert!(xml.contains("<testsuite name=\"night\"") && xml.contains("<skipped/>"), "{xml}");
+        let aborted = super::xml(&Outcome { aborted: true, ..outcome });
+        assert!(aborted.contains("failures=\"1\" errors=\"0\""), "{aborted}");
+        assert!(aborted.contains("<failure>ended early: interrupted</failure>"), "{aborted}");
     }
 }

@@ -87,10 +87,7 @@ impl Load {
 
     /// Returns whether the load uses the target of the command line; other loads start their own servers.
     pub(super) fn uses_target(&self) -> bool {
-        !matches!(
-            self.arguments.scenario,
-            Scenario::Durability(_) | Scenario::InventoryFill(_) | Scenario::DataFill(_)
-        )
+        !matches!(self.arguments.scenario, Scenario::InventoryFill(_) | Scenario::DataFill(_))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::Source;
 use crate::error::Error;
@@ -47,6 +48,11 @@ impl<'a> Mistakes<'a> {
     /// Returns the number of mistakes so far.
     pub(super) fn count(&self) -> usize {
         self.found.borrow().len() + self.syntax.borrow().len()
+    }
+
+    /// Returns the name of the file.
+    pub(super) fn file(&self) -> &'a Path {
+        self.source.file
     }
 
     /// Returns the text of a value as it is in the file.

@@ -74,9 +74,9 @@ at = "1s"
 [[phase]]
 name = "q"
 [[phase.load]]
-scenario = "fleet"
-devices = 0
-dashboards = "two"
+scenario = "fanout"
+clients = 0
+rate = "two"
 colour = "red"
 "#;
     let found = mistakes(text);
@@ -100,7 +100,7 @@ colour = "red"
         (13, "group \"trackers\": `count` is missing; write the number of devices"),
         (29, "\"mails\" is not a key here; allowed are alarms, events, measurements, operations, reconnects"),
         (33, "what = \"flood\": allowed are \"kill\""),
-        (40, "invalid value 'two' for '--dashboards"),
+        (40, "invalid value 'two' for '--rate"),
     ] {
         let is_it = |found: &&String| found.starts_with(&format!("x.toml:{line}: "));
         assert!(found.iter().find(is_it).unwrap().contains(words), "{line} {words}: {found:#?}");
@@ -123,7 +123,7 @@ fn thresholds_that_no_run_of_the_phase_can_hold_are_found_beside_other_mistakes(
         0\",\n\"lost = 0\"]\n";
     let found = mistakes(text);
     assert_eq!(found.len(), 5, "{found:#?}");
-    for (line, words) in [(11, "nothing is posted"), (12, "no collections"), (13, "verify = false")] {
+    for (line, words) in [(11, "nothing is posted"), (12, "a part of a collection"), (13, "verify = false")] {
         let is_it = |found: &&String| found.starts_with(&format!("x.toml:{line}: threshold"));
         assert!(found.iter().find(is_it).unwrap().contains(words), "{found:#?}");
     }

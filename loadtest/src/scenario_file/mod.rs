@@ -2,12 +2,13 @@
 //! with rates and faults; or it runs scenarios of the command line at the same time. Each phase has thresholds for its
 //! figures.
 //!
-//! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`] and
-//! [`phases`] (devices, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`figure`] and
-//! [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases), [`sample`] (the
-//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
+//! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
+//! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
+//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
+mod abort;
 mod chart;
 mod check;
 mod compare;
@@ -16,14 +17,17 @@ mod figure;
 mod groups;
 mod html;
 mod junit;
+mod live;
 mod load;
 mod measurable;
+mod metrics;
 mod mistakes;
 #[cfg(test)]
 mod mistakes_tests;
 mod outcome;
 mod phases;
 mod pulse;
+mod requests;
 mod run;
 mod sample;
 #[cfg(test)]
@@ -41,7 +45,7 @@ use toml::de::{DeTable, DeValue};
 
 pub(crate) use self::check::explanation;
 pub(crate) use self::compare::compare;
-use self::fields::{Fields, Found, meaning, whole, yes_or_no};
+use self::fields::{Fields, meaning, whole, yes_or_no};
 use self::groups::Described;
 use self::load::Load;
 use self::mistakes::Mistakes;
@@ -167,8 +171,14 @@ fn population<'t>(fields: &Fields<'t>, mistakes: &'t Mistakes<'t>) -> Described 
     for table in fields.tables("tenant", "[[tenant]]") {
         described.add_tenant(below(table, "tenant"));
     }
+    for (at, table) in fields.tables("feeder", "[[feeder]]") {
+        let feeder = Fields::new("feeder", at, table, mistakes);
+        let feeder = requests::feeder(feeder, mistakes.file(), &described.plan.feeders);
+        described.has_doubts |= feeder.is_none();
+        described.plan.feeders.extend(feeder);
+    }
     for table in fields.tables("group", "[[group]]") {
-        described.add_group(below(table, "group"));
+        described.add_group(below(table, "group"), mistakes);
     }
     for table in fields.tables("dashboard", "[[dashboard]]") {
         described.add_dashboards(below(table, "dashboard"));
@@ -192,23 +202,6 @@ fn length(value: &DeValue<'_>) -> Result<Duration, String> {
     length.ok_or_else(|| "write a time such as \"30s\", at most 31 days".to_owned())
 }
 
-/// Reads the thresholds of a phase with their positions.
-fn thresholds(fields: &Fields<'_>, mistakes: &Mistakes<'_>) -> Vec<(usize, Threshold)> {
-    let Some(value) = fields.value("thresholds") else { return Vec::new() };
-    let Some(all) = value.get_ref().as_array() else {
-        fields.refuse_value("thresholds", value, "allowed is a list such as [\"lost = 0\", \"failed = 0\"]");
-        return Vec::new();
-    };
-    let threshold = |sentence: &Found<'_>| {
-        let at = sentence.span().start;
-        let text = sentence.get_ref().as_str();
-        let refused = || "thresholds: each is a text such as \"lost = 0\"".to_owned();
-        let read = text.ok_or_else(refused).and_then(Threshold::parse);
-        read.map(|read| (at, read)).map_err(|reason| mistakes.add(at, reason)).ok()
-    };
-    all.iter().filter_map(threshold).collect()
-}
-
 impl Phase {
     /// Reads a phase, and adds what the groups do in it to the plan.
     fn of(fields: Fields<'_>, described: &mut Described, reading: &Reading<'_>) -> Self {
@@ -224,8 +217,11 @@ impl Phase {
         if !has_groups && fields.value("load").is_none() {
             fields.refuse_lacking("it has no [[phase.load]], and there is no [[group]]");
         }
-        let judged = thresholds(&fields, mistakes);
+        let judged = abort::thresholds(&fields, lasts, mistakes);
         let planned = phases::phase(&fields, described, lasts, mistakes);
+        for (at, threshold) in &judged {
+            measurable::check_name(threshold, described).unwrap_or_else(|reason| mistakes.add(*at, reason));
+        }
         if has_groups {
             for (at, threshold) in judged.iter().filter(|_| loads.is_empty()) {
                 measurable::check(threshold, described, &planned)

@@ -31,6 +31,8 @@ pub(super) struct Outcome {
     /// The reason why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ended_early: Option<String>,
+    /// Whether a missed threshold ended the run early.
+    pub(super) aborted: bool,
     pub(super) phases: Vec<PhaseOutcome>,
     /// The names of the phases that never began, because the run ended early.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -7,6 +7,7 @@ use toml::de::DeTable;
 use super::fields::{self, Fields, meaning, number};
 use super::groups::{Described, Rates, check_acts};
 use super::mistakes::Mistakes;
+use crate::curve::Curve;
 use crate::population::plan::{ACTS, Clients, FAULTS, Fault, FaultKind, PhasePlan, Stream};
 
 /// A phase, and the conditions that mistakes leave unknown.
@@ -35,6 +36,7 @@ pub(super) fn phase(
         }
     }
     let has_unknown_acts = mistakes.count() > before;
+    let online = online(fields, described, mistakes);
     let before = mistakes.count();
     let around = Around { described, names: &described.names(), lasts };
     let faults = fields.tables("fault", "[[phase.fault]]");
@@ -47,10 +49,37 @@ pub(super) fn phase(
         of_group.filter_map(move |((_, act), curve)| Some(Stream { group, act: *act, curve: (*curve)? }))
     });
     Planned {
-        phase: PhasePlan { lasts: lasts.unwrap_or_default(), streams: streams.collect(), faults },
+        phase: PhasePlan { lasts: lasts.unwrap_or_default(), streams: streams.collect(), online, faults },
         has_unknown_acts,
         has_unknown_faults: mistakes.count() > before,
     }
+}
+
+/// Reads how many clients have a session: in this phase, or else in all phases.
+fn online(fields: &Fields<'_>, described: &Described, mistakes: &Mistakes<'_>) -> Vec<(String, Curve)> {
+    let mut all = described.online.clone();
+    let Some((_, table)) = fields.table("online") else { return all };
+    for (name, value) in table {
+        let (at, name) = (name.span().start, name.get_ref().as_ref());
+        if !described.names().contains(&name) {
+            if !described.has_unknown_names {
+                let there = described.names().join(", ");
+                mistakes.add(
+                    at,
+                    format!("online: there are no group and no dashboards {name:?}; there are {there}"),
+                );
+            }
+            continue;
+        }
+        match super::groups::online(value.get_ref(), described.clients_of(name)) {
+            Ok(curve) => {
+                all.retain(|(of, _)| of != name);
+                all.push((name.to_owned(), curve));
+            }
+            Err(reason) => mistakes.add(value.span().start, format!("online of {name:?}: {reason}")),
+        }
+    }
+    all
 }
 
 /// Reads the rates of a group in a phase, and checks them together with those of all phases.
@@ -98,7 +127,7 @@ fn fault(fields: Fields<'_>, around: &Around<'_>, table: &DeTable<'_>) -> Option
     let words = FAULTS.map(|(kind, name, _)| (name, kind));
     let allowed = words.map(|(name, _)| name).join(", ");
     let what = fields.required("what", &format!("one of {allowed}"), |value| meaning(value.as_str(), &words));
-    let (at, every) = (fields.read("at", fields::time), fields.read("every", fields::time));
+    let (at, every) = (fields.read("at", fields::between), fields.read("every", fields::between));
     let duration = fields.read("lasts", fields::time);
     let of = fields.read("of", fields::text);
     let share = fields.read("share", |value| {
@@ -109,8 +138,8 @@ fn fault(fields: Fields<'_>, around: &Around<'_>, table: &DeTable<'_>) -> Option
         let of = clients(&fields, what, of, share.unwrap_or(1.0), around);
         check_times(&fields, what, table);
         let (first, takes) = (at.or(every)?, duration.unwrap_or_default());
-        let is_never = around.lasts.is_some_and(|lasts| first + takes > lasts);
-        if every == Some(Duration::ZERO) || is_never {
+        let is_never = around.lasts.is_some_and(|lasts| first.most + takes > lasts);
+        if every.is_some_and(|every| every.least.is_zero()) || is_never {
             let seconds = around.lasts.unwrap_or_default().as_secs_f64();
             let (name, key) = (what.words().0, if at.is_some() { "at" } else { "every" });
             fields.refuse(key, &format!("{name}: it would never be done in a phase of {seconds} s"));

@@ -49,6 +49,11 @@ impl Pulse {
         Self { noted, task }
     }
 
+    /// Returns the delays so far.
+    pub(super) fn so_far(&self) -> Vec<GeneratorDelay> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Stops the measurement and returns the delays.
     pub(super) fn stop(self) -> Vec<GeneratorDelay> {
         self.task.abort();

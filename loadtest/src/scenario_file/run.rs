@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio::time::sleep;
 
 use super::compare::Baseline;
+use super::live::Live;
 use super::load::Load;
+use super::metrics::Metrics;
 use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
 use super::pulse::Pulse;
 use super::sample::Sampler;
@@ -25,10 +29,13 @@ use crate::target::Target;
 
 /// The reason why a run ended early after a signal.
 const INTERRUPTED: &str = "interrupted";
+/// The time between two checks of the thresholds that end a run.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs a file, prints the result and writes it to the requested files. Returns whether the run was clean and not worse
 /// than its baseline. A signal, a lost server or a lost worker ends the run early: the result then contains the figures
-/// until that time and the reason, and the created devices are removed.
+/// until that time and the reason, and the created devices are removed. So does a missed threshold with `abort`; such a run is
+/// measured, and not clean.
 ///
 /// # Errors
 /// The target does not respond to the user, a load could not be measured, a file cannot be read or written, or a
@@ -40,6 +47,11 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     if uses_target {
         target.check().await?;
     }
+    let live = Arc::new(Live::new());
+    let _metrics = match settings.metrics {
+        Some(address) => Some(Metrics::start(address, &live).await?),
+        None => None,
+    };
     let began = OffsetDateTime::now_utc();
     let mut population = match &file.plan {
         Some(plan) => Some(Box::pin(Population::open(plan, common, file.assignments(settings))).await?),
@@ -47,11 +59,17 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
     };
     let started = Instant::now();
     let observer = population.as_ref().map(Population::observer);
-    let sampler = Sampler::start(started, server.filter(|_| uses_target), observer.clone());
+    let sampler =
+        Sampler::start(started, server.filter(|_| uses_target), observer.clone(), Arc::clone(&live));
     let pulse = Pulse::start(started);
     let mut phases = Vec::new();
+    let mut aborted = false;
     let ended_early = tokio::select! {
-        () = play(file, population.as_mut(), started, &mut phases) => None,
+        () = play(file, population.as_mut(), (started, &live), &mut phases) => None,
+        reason = missed(file, &live, &pulse) => {
+            aborted = true;
+            Some(reason)
+        }
         signal = interrupted() => {
             signal?;
             Some(INTERRUPTED.to_owned())
@@ -74,6 +92,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         began: began.replace_nanosecond(0).unwrap_or(began).format(&Rfc3339).unwrap_or_default(),
         seed: file.plan.as_ref().map(|plan| plan.seed),
         ended_early,
+        aborted,
         phases,
         ..Outcome::default()
     };
@@ -107,7 +126,7 @@ async fn finish(
     write(settings.junit.as_deref(), || Ok(junit::xml(outcome)))?;
     write(settings.report.as_deref(), || Ok(html::page(outcome)))?;
     let compared = baseline.map(|baseline| baseline.judge(outcome, settings.tolerance)).transpose();
-    if let Some(reason) = &outcome.ended_early {
+    if let Some(reason) = outcome.ended_early.as_ref().filter(|_| !outcome.aborted) {
         if reason == INTERRUPTED {
             return Err(after_interruption(outcome, common.keep).await);
         }
@@ -161,17 +180,28 @@ fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String, Error>) -> R
     fs::write(file, text()?).map_err(unwritable)
 }
 
+/// Waits until a threshold that ends the run is missed, and returns which one.
+async fn missed(file: &ScenarioFile, live: &Live, pulse: &Pulse) -> String {
+    loop {
+        sleep(CHECK_INTERVAL).await;
+        if let Some(reason) = live.missed(&file.phases, &pulse.so_far()) {
+            return reason;
+        }
+    }
+}
+
 /// Runs the phases. The outcome of a phase is created when the phase starts, so that an interrupted phase has a result.
 async fn play(
     file: &ScenarioFile,
     mut population: Option<&mut Population>,
-    started: Instant,
+    (started, live): (Instant, &Live),
     phases: &mut Vec<PhaseOutcome>,
 ) {
     let since = || started.elapsed().as_secs_f64();
     for (number, phase) in (1..).zip(&file.phases) {
         eprintln!("{:>7.1} s: phase {number} of {}, {}", since(), file.phases.len(), phase.name);
         let begins = since();
+        live.begin(number - 1, begins);
         phases.push(PhaseOutcome {
             name: phase.name.clone(),
             started: begins,

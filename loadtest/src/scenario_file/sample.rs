@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
+use super::live::Live;
 use crate::population::Observer;
-use crate::population::series::quantile;
+use crate::population::series::{Second, quantile};
 use crate::server_process::Process;
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -53,7 +54,12 @@ pub(super) struct Sampler {
 
 impl Sampler {
     /// Starts sampling the server and the population, if present.
-    pub(super) fn start(started: Instant, server: Option<Process>, observer: Option<Observer>) -> Self {
+    pub(super) fn start(
+        started: Instant,
+        server: Option<Process>,
+        observer: Option<Observer>,
+        live: Arc<Live>,
+    ) -> Self {
         let samples = Arc::new(Mutex::new(Vec::new()));
         let taken = Arc::clone(&samples);
         let task = tokio::spawn(async move {
@@ -62,9 +68,10 @@ impl Sampler {
             ticks.tick().await;
             loop {
                 ticks.tick().await;
-                let sample = look.take(started).await;
+                let (sample, events) = look.take(started).await;
+                live.add(&sample, events.as_ref());
                 if look.count.is_multiple_of(SHOWN_EVERY) && !std::io::stderr().is_terminal() {
-                    line(&sample).iter().for_each(|line| eprintln!("{line}"));
+                    line(&sample, live.p99s()).iter().for_each(|line| eprintln!("{line}"));
                 }
                 taken.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
             }
@@ -105,7 +112,7 @@ impl Look {
         Self { server, observer, database, postgres: Vec::new(), cpu, looked, count: 0 }
     }
 
-    async fn take(&mut self, started: Instant) -> Sample {
+    async fn take(&mut self, started: Instant) -> (Sample, Option<Second>) {
         let mut sample = Sample { at: started.elapsed().as_secs_f64(), ..Sample::default() };
         let servers = match self.observer.as_ref().and_then(Observer::servers) {
             Some(servers) => servers,
@@ -127,8 +134,8 @@ impl Look {
             sample.set("database_size", self.database_size().await);
         }
         self.cpu(&mut sample, &servers);
-        self.population(&mut sample);
-        sample
+        let events = self.population(&mut sample);
+        (sample, events)
     }
 
     async fn database_size(&self) -> Option<f64> {
@@ -158,8 +165,8 @@ impl Look {
         self.postgres = postgres;
     }
 
-    fn population(&self, sample: &mut Sample) {
-        let Some(observer) = &self.observer else { return };
+    fn population(&self, sample: &mut Sample) -> Option<Second> {
+        let observer = self.observer.as_ref()?;
         let second = observer.second();
         for (name, count) in [
             ("posts", second.posted.len() as u64),
@@ -179,11 +186,12 @@ impl Look {
         ] {
             sample.set(name, quantile(times, q));
         }
+        Some(second)
     }
 }
 
 /// Returns how it goes, for people who watch the log of a run; `None` without groups of devices.
-fn line(sample: &Sample) -> Option<String> {
+fn line(sample: &Sample, so_far: [Option<f64>; 2]) -> Option<String> {
     let count = |name| sample.value(name).unwrap_or_default();
     let posts = sample.value("posts")?;
     let mut line = format!(
@@ -192,10 +200,11 @@ fn line(sample: &Sample) -> Option<String> {
         count("failed"),
         count("notified")
     );
-    if let Some(rare) = sample.value("notified_p99_ms") {
-        line += &format!(" with p99 {rare:.0} ms");
+    line += &format!(", {:.0} sessions", count("sessions"));
+    for (what, p99) in ["notified", "posts"].into_iter().zip(so_far) {
+        line += &p99.map_or(String::new(), |p99| format!(", p99 of {what} so far {p99:.0} ms"));
     }
-    Some(line + &format!(", {:.0} sessions", count("sessions")))
+    Some(line)
 }
 
 /// Returns the growth of a value per second: the median of the slopes between all pairs of samples.
@@ -224,19 +233,14 @@ mod tests {
     #[test]
     fn line_says_how_it_goes() {
         let mut sample = Sample { at: 12.04, ..Sample::default() };
-        assert_eq!(line(&sample), None);
-        for (name, value) in [
-            ("posts", 300.0),
-            ("failed", 2.0),
-            ("notified", 600.0),
-            ("notified_p99_ms", 12.4),
-            ("sessions", 730.0),
-        ] {
+        assert_eq!(line(&sample, [None; 2]), None);
+        for (name, value) in [("posts", 300.0), ("failed", 2.0), ("notified", 600.0), ("sessions", 730.0)] {
             sample.set(name, Some(value));
         }
         assert_eq!(
-            line(&sample).unwrap(),
-            "   12.0 s: 300 posts/s, 2 failed, 600 notified/s with p99 12 ms, 730 sessions"
+            line(&sample, [Some(12.4), Some(5.0)]).unwrap(),
+            "   12.0 s: 300 posts/s, 2 failed, 600 notified/s, 730 sessions, p99 of notified so far 12 ms, p99 of posts so \
+             far 5 ms"
         );
     }
 

@@ -17,16 +17,21 @@ use crate::population::plan::Mode;
 const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");
 const SOAK: &str = include_str!("../../scenarios/soak.toml");
+const FLEET: &str = include_str!("../../scenarios/fleet.toml");
+const HOLD: &str = include_str!("../../scenarios/hold.toml");
+const DURABILITY: &str = include_str!("../../scenarios/durability.toml");
+const DATA: &str = include_str!("../../scenarios/data.toml");
+const INVENTORY: &str = include_str!("../../scenarios/inventory.toml");
 const DAY: &str = include_str!("../../scenarios/day.toml");
-const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fleet\"\ndevices = 7\nkind = \
+const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fanout\"\nclients = 7\nkind = \
     \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
 
-fn common() -> Common {
+pub(super) fn common() -> Common {
     Program::parse_from(["loadtest", "explain", "--drain", "7"]).common
 }
 
-fn parse(text: &str) -> Result<ScenarioFile, String> {
+pub(super) fn parse(text: &str) -> Result<ScenarioFile, String> {
     ScenarioFile::parse(Path::new("x.toml"), text, &common()).map_err(|error| error.to_string())
 }
 
@@ -45,42 +50,42 @@ fn load_is_the_command_line_of_its_scenario() {
     let file = parse(LOAD).unwrap();
     let load = &file.phases[0].loads[0];
     assert!(
-        matches!(&load.arguments.scenario, Scenario::Fleet(fleet) if fleet.devices == 7 && fleet.dashboards == 50)
+        matches!(&load.arguments.scenario, Scenario::Fanout(fanout) if fanout.clients == 7 && fanout.rate == 200)
     );
     assert_eq!((load.arguments.common.settle, load.arguments.common.drain), (1, 7));
-    assert_eq!(load.seconds, Some(32));
+    assert_eq!(load.seconds, Some(22));
 }
 
 #[test]
 fn errors_name_file_line_key_and_allowed_values() {
     assert_eq!(
-        error_of("scenario = \"fleet\"\ndevices = 0"),
-        "x.toml:6: invalid value '0' for '--devices <DEVICES>': 0 is not in 1..=100000"
+        error_of("scenario = \"fanout\"\nclients = 0"),
+        "x.toml:6: invalid value '0' for '--clients <CLIENTS>': 0 is not in 1..=100000"
     );
     assert_eq!(
-        error_of("scenario = \"fleet\"\ndashboards = 2\nkind = \"alert\""),
+        error_of("scenario = \"fanout\"\nclients = 2\nkind = \"alert\""),
         "x.toml:7: invalid value 'alert' for '--kind <KIND>' [possible values: alarm, event, measurement]"
     );
-    let unknown = error_of("scenario = \"hold\"\npassword = \"x\"");
+    let unknown = error_of("scenario = \"fanout\"\npassword = \"x\"");
     assert!(
-        unknown.starts_with("x.toml:6: password is not a setting of hold; it has clients, "),
+        unknown.starts_with("x.toml:6: password is not a setting of fanout; it has clients, "),
         "{unknown}"
     );
     let scenario = error_of("scenario = \"flet\"");
     assert!(
-        scenario.starts_with("x.toml:5: scenario = \"flet\" is not a scenario; it is one of fleet, "),
+        scenario.starts_with("x.toml:5: scenario = \"flet\" is not a scenario; it is one of fanout, "),
         "{scenario}"
     );
     assert_eq!(
         error_of("scenario = \"reconnect\"\nwithin = 3\nwithout-users = 3"),
         "x.toml:7: without-users = 3: allowed are true and false"
     );
-    assert!(error_of("devices = 3").starts_with("x.toml:4: a load needs a scenario: one of fleet, "));
-    assert!(error_of("scenario = \"durability\"").contains("--server-command"));
+    assert!(error_of("devices = 3").starts_with("x.toml:4: a load needs a scenario: one of fanout, "));
+    assert!(error_of("scenario = \"inventory-fill\"").contains("--database-url"));
     assert!(error_of("scenario = [").starts_with("x.toml:"));
     assert!(parse("name = \"x\"\n").unwrap_err().starts_with("x.toml:1: there is no phase"));
     let threshold = "name = \"x\"\n[[phase]]\nname = \"p\"\nthresholds = [\n\"lots = 0\"]\n[[phase.load]]\nscenario \
-        = \"hold\"\n";
+        = \"fanout\"\n";
     let threshold = parse(threshold).unwrap_err();
     assert!(
         threshold.starts_with("x.toml:5: threshold \"lots = 0\": \"lots\" is not a figure; there are "),
@@ -129,6 +134,10 @@ fn threshold_on_a_figure_that_the_phase_cannot_measure_is_refused() {
         ("", "alarms = 5", "p99 of round trip <= 1s", "no operations are queued"),
         ("", "alarms = 5", "max of sessions back <= 1s", "no fault of a server"),
         ("", "alarms = 5", "database growth <= 1MB/h", "write [servers]"),
+        ("", "alarms = 5", "memory per client <= 1kB", "at least 1000 clients"),
+        ("", "alarms = 5", "failed reads = 0", "nothing is read in this phase"),
+        ("", "reads = 5", "p99 of posts <= 1s", "nothing is posted"),
+        ("", "reads = 5", "p99 of reads <= 1s", ""),
         ("", "alarms = 5", "lost = 0", ""),
     ] {
         let result = parse(&file(group, phase, threshold)).map(drop);
@@ -170,6 +179,53 @@ fn figures_of_all_loads_are_judged() {
     assert_eq!(judge("server memory growth <= 1MB/h", &[], &samples), ("-60.0 MB/h".to_owned(), true));
 }
 
+#[test]
+fn thresholds_of_a_group_and_those_that_end_a_run_are_checked() {
+    let file = |threshold: &str| {
+        format!(
+            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\ntransport = \"rest\"\nalarms = 5\n[[group]]\nname = \
+             \"h\"\ncount = 1\nevents = 1\n[[dashboard]]\nname = \"d\"\n[[phase]]\nname = \"p\"\nlasts = \
+             \"9s\"\nthresholds = [\n{threshold}\n]\n"
+        )
+    };
+    for (threshold, refused) in [
+        ("\"p99 of posts of \\\"g\\\" <= 1s\"", ""),
+        ("'p99 of notified of \"d\" <= 1s'", ""),
+        ("{ that = 'failed = 0', abort = true, after = '2s' }", ""),
+        ("{ that = 'failed of \"g\" = 0' }", ""),
+        ("'failed of \"x\" = 0'", "there are no group and no dashboards \"x\"; there are g, h, d"),
+        ("'failed of \"d\" = 0'", "failed is not known of dashboards; there are notified, "),
+        ("'server CPU of \"g\" <= 5%'", "server CPU is not known of a single group; there are posts, "),
+        ("'lost of \"g\" = 0'", "the devices of g receive nothing"),
+        ("'p99 of notified of \"h\" <= 1s'", "can never hold: nobody is notified"),
+        ("'p99 of round trip of \"h\" <= 1s'", "can never hold: no operations"),
+        ("{ that = 'lost = 0', abort = true }", "lost is known only at the end, so it cannot end the run; "),
+        (
+            "{ that = 'failed of \"g\" = 0', abort = true }",
+            "a figure of \"g\" alone is known only at the end",
+        ),
+        ("{ that = 'failed = 0', after = '2s' }", "`after` needs `abort = true`"),
+        ("{ that = 'failed = 0', abort = true, after = '9s' }", "it would never end a phase of 9 s"),
+        ("{ that = 'failed = 0', abort = 1 }", "abort = 1: allowed are true and false"),
+        ("{ abort = true }", "`that` is missing; write `that = "),
+        (
+            "{ that = 'failed = 0', delay = '2s' }",
+            "\"delay\" is not a key here; allowed are that, abort, after",
+        ),
+        ("7", "each is a text such as \"lost = 0\", or a table"),
+    ] {
+        match (parse(&file(threshold)).map(drop), refused) {
+            (result, "") => assert_eq!(result, Ok(()), "{threshold}"),
+            (result, reason) => {
+                let error = result.expect_err(threshold);
+                assert!(error.starts_with("x.toml:17: ") && error.contains(reason), "{threshold}: {error}");
+            }
+        }
+    }
+    let text = explanation(&parse(&file("{ that = 'failed = 0', abort = true }")).unwrap());
+    assert!(text.contains("    failed = 0; from 5 s on, a miss ends the run\n"), "{text}");
+}
+
 fn sample(at: f64, memory: f64) -> Sample {
     let values = [("server_memory", memory), ("server_cpu_percent", 30.0), ("notified_p99_ms", 7.0 + at)];
     Sample { at, values: values.map(|(name, value)| (name.to_owned(), value)).into() }
@@ -204,19 +260,22 @@ fn check_explains_a_file() {
         assert!(text.contains(line), "{line:?} not in\n{text}");
     }
     let text = explanation(&parse(LOAD).unwrap());
-    assert!(text.contains("\nPhase 1, p: at least 32 s\n"), "{text}");
-    assert!(text.contains("    devices = 7 (Devices; each holds a long poll on its own alarms)\n"), "{text}");
+    assert!(text.contains("\nPhase 1, p: at least 22 s\n"), "{text}");
+    assert!(text.contains("    clients = 7 (Clients)\n"), "{text}");
 }
 
 #[test]
 fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
+    assert_eq!([FLEET, HOLD, DURABILITY, DATA, INVENTORY].map(clients), [10_050, 18_000, 0, 0, 0]);
     let in_readme: Vec<&str> =
         README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(in_readme[0].lines().count() <= 20);
     for text in in_readme {
-        assert!(!parse(text).unwrap().phases.is_empty());
+        // The feeder of an example is beside the files of the repository.
+        let file = ScenarioFile::parse(Path::new("scenarios/x.toml"), text, &common());
+        assert!(!file.unwrap().phases.is_empty());
     }
 }
 
@@ -256,6 +315,32 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         (
             "[[phase.fault]]\nwhat = \"kill\"\nat = \"1s\"",
             "x.toml:8: kill needs servers that this run starts: write [servers]",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nevery = \"9s..5s\"",
+            "x.toml:11: every = \"9s..5s\": allowed is a time such as \"10s\", or a random one such as \"5s..9s\"",
+        ),
+        (
+            "[[phase.fault]]\nwhat = \"reconnect-storm\"\nof = \"g\"\nat = \"15s..21s\"",
+            "x.toml:11: reconnect-storm: it would never be done in a phase of 20 s",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\nper-post = 0",
+            "x.toml:11: group \"h\": per-post = 0: allowed are whole numbers from 1 to 1000",
+        ),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"csv-poll\"\nper-post = 2",
+            "x.toml:12: group \"h\": devices of transport csv-poll send one row in each post",
+        ),
+        ("[phase.online]\ng = \"0..4\"", "x.toml:9: online of \"g\": there are only 3 clients"),
+        (
+            "[phase.online]\nh = 1",
+            "x.toml:9: online: there are no group and no dashboards \"h\"; there are g",
+        ),
+        ("[phase.online]\ng = \"some\"", "x.toml:9: online of \"g\": \"some\" is not a rate; write a number"),
+        (
+            "[[group]]\nname = \"h\"\ncount = 1\ntransport = \"rest\"\nonline = 1",
+            "x.toml:12: group \"h\": online = 1: devices of transport rest have no session",
         ),
         (
             "[[phase.fault]]\nwhat = \"cut-connections\"\nat = \"1s\"",
@@ -308,6 +393,8 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         assert!(found.starts_with(error), "{found}");
     }
     assert!(with_group("").is_ok());
+    let plan = with_group("[phase.online]\ng = \"0..3\"").unwrap().plan.unwrap();
+    assert_eq!(plan.phases[0].online, [("g".to_owned(), Curve::Ramp(0.0, 3.0))]);
 }
 
 pub(super) fn outcome() -> Outcome {

@@ -4,9 +4,10 @@ use super::figure::FIGURES;
 use crate::curve;
 use crate::error::Error;
 use crate::population::plan::FAULTS;
+use crate::population::template::PLACEHOLDERS;
 
 /// The terms of scenario files and reports other than figures.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 18] = [
     (
         "expected",
         "The notifications that accepted posts must cause: each as often as there are clients that watch it. Each is \
@@ -57,6 +58,18 @@ const WORDS: [(&str, &str); 15] = [
         "memory per held poll",
         "The growth of the server's memory while all polls were opened, for each poll. It is left out if the server \
          had used more than five seconds of CPU before, because memory that it already had would be used again.",
+    ),
+    (
+        "abort",
+        "A threshold that is written as a table, such as { that = \"failed = 0\", abort = true, after = \"10s\" }, ends \
+         the run as soon as it is missed, `after` this time in the phase (5 s). It must have a figure that is known while \
+         the phase runs. The run is then not clean.",
+    ),
+    ("placeholder", PLACEHOLDERS),
+    (
+        "feeder",
+        "A file of CSV beside the scenario file. Its first line names the columns; each body or path that uses it takes the \
+         next row, and the first one again after the last. A worker reads the file at the same place.",
     ),
     (
         "seed",

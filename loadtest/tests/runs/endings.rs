@@ -33,8 +33,8 @@ async fn interrupted_run_reports_its_figures_and_removes_its_devices() {
 
         let outcome = Outcome::of(running.wait_with_output().await.expect("it ends"));
         outcome.expect(2, &["Phase steady", "lost silently 0", "ended early: interrupted"]);
-        // 12 devices with as many users, and two template sets.
-        outcome.expect(2, &["interrupted; 26 devices, users or tenants removed, 0 could not be removed"]);
+        // 14 devices with as many users, and two template sets.
+        outcome.expect(2, &["interrupted; 30 devices, users or tenants removed, 0 could not be removed"]);
         assert_eq!(devices(&server.admin()).await, before);
         let junit = std::fs::read_to_string(&junit).expect("the result is written");
         assert!(junit.contains("<error>ended early: interrupted</error>"), "{junit}");
@@ -77,10 +77,10 @@ async fn killed_run_is_cleaned_up_by_a_command() {
     };
     // Two of them are template sets.
     clean(&["--yes"]).await.expect(0, &["0 objects and 0 users"]);
-    clean(&["--older-than", "0"]).await.expect(0, &["14 objects and 12 users", "--yes removes them"]);
-    assert_eq!(users(&admin).await, 12);
+    clean(&["--older-than", "0"]).await.expect(0, &["16 objects and 14 users", "--yes removes them"]);
+    assert_eq!(users(&admin).await, 14);
     clean(&["--older-than", "0", "--yes"])
         .await
-        .expect(0, &["14 objects and 12 users", "0 could not be removed"]);
+        .expect(0, &["16 objects and 14 users", "0 could not be removed"]);
     assert_eq!((devices(&admin).await, users(&admin).await), (before, 0));
 }

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::session_ledger::ClientId;
 
 /// The version of the protocol, which increases with each change of a message.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// The environment variable with the secret that both sides share.
 pub(super) const SECRET: &str = "LOADTEST_WORKER_SECRET";
 /// The longest message in bytes, which is the record of a long run.

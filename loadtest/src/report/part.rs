@@ -1,0 +1,44 @@
+//! The figures of a part of a load: a group, or all dashboards of a name.
+
+use serde::Serialize;
+
+use super::{Deliveries, Kept, Posts, Queries};
+use crate::latency::Delay;
+use crate::session_ledger::SessionAudit;
+
+/// The figures of a group or of dashboards. Its members have the names of those of a report, so that a threshold finds
+/// them in the same places.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    /// The posts of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) posts: Option<Posts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queries: Option<Queries>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kept: Option<Kept>,
+    /// The notifications that its clients received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) deliveries: Option<Deliveries>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) delays: Vec<Delay>,
+    /// The verdict on its posts and on the sessions of its clients.
+    pub(crate) sessions: SessionAudit,
+}
+
+impl Part {
+    pub(super) fn row(&self) -> String {
+        let posts = self.posts.as_ref().map(|posts| format!("  posts {}", posts.brief()));
+        let reads = self.queries.as_ref().map(|queries| format!("  reads {}", queries.brief()));
+        let notified =
+            self.deliveries.as_ref().map(|deliveries| format!("  notified {}", deliveries.brief()));
+        let SessionAudit { lost, doubled, reordered, .. } = self.sessions;
+        let faults = match lost + doubled + reordered {
+            0 => String::new(),
+            _ => format!("  lost {lost}  doubled {doubled}  reordered {reordered}"),
+        };
+        let parts = [posts, reads, notified].into_iter().flatten().collect::<String>();
+        format!("{}:{parts}{faults}", self.name)
+    }
+}
