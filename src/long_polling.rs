@@ -95,19 +95,21 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
-/// Counts the messages, or the rows, of a request. A client whose tenant exceeds its rate keeps its session: its poll
-/// is processed later, when there is room again or after some seconds. This holds for a poll with a few other messages.
+/// Counts the messages, or the rows, of a request (Z-20). A client whose tenant exceeds its rate keeps its session: its
+/// poll is processed later, when there is room again or after some seconds. This holds for a poll with a few other
+/// messages or rows.
 ///
 /// # Errors
-/// `TooManyRequests` for other messages.
+/// `TooManyRequests` for other messages and rows.
 async fn count(caller: &Caller, head: &impl Head, body: &[u8]) -> Result<()> {
     let is_csv = csv::realtime::is_meant(head);
     let messages = if is_csv { csv::realtime::count_rows(body) } else { Batch::count(body) };
     let Err(refused) = caller.count_requests(messages) else { return Ok(()) };
-    if !is_csv && (messages > MOST_BESIDE_A_POLL || !contains(body, b"/meta/connect")) {
+    let has_poll = || if is_csv { csv::realtime::has_poll(body) } else { contains(body, b"/meta/connect") };
+    if messages > MOST_BESIDE_A_POLL || !has_poll() {
         return Err(refused);
     }
-    count_patiently(caller, head.state::<Realtime>().platform.limits()).await;
+    count_patiently(caller, messages, head.state::<Realtime>().platform.limits()).await;
     Ok(())
 }
 

@@ -129,7 +129,7 @@ impl Exchange<'_> {
     async fn count_another(&self) {
         let Transport::Socket(..) = self.transport else { return };
         if let Some(caller) = self.caller.as_ref().filter(|caller| caller.limits.requests().is_limited()) {
-            Box::pin(count_patiently(caller, self.realtime.platform.limits())).await;
+            Box::pin(count_patiently(caller, 1, self.realtime.platform.limits())).await;
         }
     }
 

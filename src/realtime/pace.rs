@@ -15,12 +15,12 @@ use crate::auth::Caller;
 /// The longest time that a message above the rate of its tenant waits.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Counts a message and, if the tenant exceeds its rate, waits until the rate permits it. The wait ends early enough
+/// Counts messages and, if the tenant exceeds its rate, waits until the rate permits them. The wait ends early enough
 /// for the session of the client not to expire.
-pub(crate) async fn count_patiently(caller: &Caller, limits: &Limits) {
+pub(crate) async fn count_patiently(caller: &Caller, messages: u64, limits: &Limits) {
     let requests = caller.limits.requests();
     let deadline = Instant::now() + LONGEST_WAIT.min(limits.session_interval / 2);
-    while let Err(wait) = requests.admit(1) {
+    while let Err(wait) = requests.admit(messages) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return;

@@ -4,7 +4,7 @@ import { sleep, until } from "./wait.mjs";
 
 /** Posts numbered events for one device and records the times. The runs of a stage share it. */
 export class Publisher {
-  /** `sent[n]` contains the time when event n was posted (`at`) and the time of its response (`answered`). */
+  /** `sent[n]` contains the time when event n was posted. */
   sent = [];
   #platform;
   #device;
@@ -17,9 +17,8 @@ export class Publisher {
   /** Posts the next event; `padding` makes it large. */
   async post(padding = "") {
     const sequence = this.sent.length;
-    this.sent.push({ at: Date.now(), answered: Infinity });
+    this.sent.push({ at: Date.now() });
     await this.#platform.postEvent(this.#device, { sequence, padding });
-    this.sent[sequence].answered = Date.now();
   }
 
   async postMany(count, padding = "") {
@@ -64,12 +63,9 @@ export class Ledger {
     return this.#publisher.sent.length - this.#first;
   }
 
-  /**
-   * Returns the time when an event was posted and the time of its response. Its notification arrives in between or soon
-   * after.
-   */
-  times(sequence) {
-    return this.#publisher.sent[sequence];
+  /** The greatest number that arrived; -1 before the first one. */
+  get greatest() {
+    return Math.max(-1, ...this.received);
   }
 
   /** Numbers that never arrived. */

@@ -1,13 +1,10 @@
 // A TCP relay between one client and the server. It passes bytes on until a test cuts the connections, slows them down
-// or rejects new ones. It records which notifications the server wrote to connections shortly before and after a cut.
+// or rejects new ones. It records which notifications the server wrote to each connection, before and after a cut.
 
 import net from "node:net";
 
 /** The kinds of cuts: an orderly end, a reset, or silence while both sides assume that the connection is open. */
 export const CUTS = ["fin", "rst", "blackhole"];
-
-/** The milliseconds before a cut in which notifications of the server may not have reached the client. */
-const IN_FLIGHT = 1_000;
 
 /** The time that both ends of an orderly ended connection may take to close it. */
 const FAREWELL = 1_000;
@@ -24,6 +21,8 @@ export class Relay {
 
   #server;
   #links = new Set();
+  /** Every connection, in the order in which clients opened them. */
+  #all = [];
 
   /** Opens a relay on a port of its own. `target` returns the server's port for each new connection. */
   static async open(target) {
@@ -43,20 +42,31 @@ export class Relay {
   }
 
   /**
-   * Cuts every open connection. `inFlight` are the sequence numbers that the server wrote to them just before, and
-   * `dropped` those that it writes to them afterwards.
+   * Cuts every open connection. `links` are these connections and `accepted` is the number of connections until now.
+   * `posted` returns the number of notifications that were posted so far; a connection notes it when it has ended.
    */
-  async cut(kind) {
+  async cut(kind, posted) {
     // After a pause of this process, Node calls timers before it reads what has arrived meanwhile. An immediate comes
-    // after the reading, so what the server wrote during the pause counts as in flight.
+    // after the reading, so what the server wrote during the pause counts as passed on.
     await new Promise(setImmediate);
-    const cut = { kind, at: Date.now(), inFlight: new Set(), dropped: new Set() };
-    for (const link of this.#links) {
-      for (const number of link.recent()) cut.inFlight.add(number);
-      link.cut(kind, cut.dropped);
-    }
+    const cut = { kind, at: Date.now(), accepted: this.accepted, links: [...this.#links] };
+    for (const link of cut.links) link.cut(kind, posted);
     this.#links.clear();
     return cut;
+  }
+
+  /**
+   * Returns the first sequence number that the server wrote to a connection that was opened after this many others;
+   * `Infinity` if there is none.
+   */
+  firstAfter(accepted) {
+    return Math.min(Infinity, ...this.#all.slice(accepted).flatMap(({ passed }) => passed.slice(0, 1)));
+  }
+
+  /** Returns the places of the connections to which the server wrote a sequence number, counted from 1. */
+  connectionsOf(number) {
+    const has = ({ passed, dropped }) => passed.includes(number) || dropped.has(number);
+    return this.#all.flatMap((link, place) => (has(link) ? [place + 1] : []));
   }
 
   close() {
@@ -77,6 +87,7 @@ export class Relay {
     this.accepted += 1;
     this.acceptedAt = Date.now();
     const link = new Link(client, port, this);
+    this.#all.push(link);
     this.#links.add(link);
     this.#cutLinks.add(link);
     link.onEnd = () => {
@@ -89,14 +100,23 @@ export class Relay {
 /** One connection: two sockets and what is passed between them. */
 class Link {
   onEnd = () => {};
+  /** Sequence numbers that were passed on to the client, in order. */
+  passed = [];
+  /** Sequence numbers that the server wrote after the cut. They are not passed on. */
+  dropped = new Set();
+  /** Whether the relay has read everything that the server wrote, up to the end of the stream. */
+  isReadToEnd = false;
+  /**
+   * The number of notifications that had been posted when the side of the server was closed. Only these can have been
+   * written to this connection.
+   */
+  postedAtEnd = Infinity;
   #client;
   #server;
   #relay;
   #open = 2;
-  /** The set for sequence numbers that are not passed on; it exists after the connection was cut. */
-  #dropped;
-  /** Sequence numbers that were passed on, with the time. */
-  #passed = [];
+  /** Returns the number of notifications that were posted so far; it exists after the connection was cut. */
+  #posted;
 
   constructor(client, port, relay) {
     this.#client = client;
@@ -104,12 +124,14 @@ class Link {
     this.#relay = relay;
     this.#pass(client, this.#server);
     this.#pass(this.#server, client);
+    this.#server.on("end", () => (this.isReadToEnd = true));
+    this.#server.on("close", () => (this.postedAtEnd = this.#posted?.() ?? Infinity));
   }
 
   #pass(from, to) {
     from.on("data", (chunk) => this.#forward(from, to, chunk));
-    from.on("end", () => this.#dropped || to.end());
-    from.on("error", () => this.#dropped || to.resetAndDestroy());
+    from.on("end", () => this.#posted || to.end());
+    from.on("error", () => this.#posted || to.resetAndDestroy());
     from.on("close", () => {
       this.#open -= 1;
       if (this.#open === 0) this.onEnd();
@@ -119,7 +141,7 @@ class Link {
   #forward(from, to, chunk) {
     const slow = from === this.#server && Number.isFinite(this.#relay.rate);
     if (from === this.#server && !slow) this.#note(chunk);
-    if (this.#dropped) return;
+    if (this.#posted) return;
     const flows = to.write(chunk);
     if (slow) {
       from.pause();
@@ -136,18 +158,18 @@ class Link {
    */
   #note(chunk) {
     for (const [, number] of chunk.toString("latin1").matchAll(/"sequence":(\d+)/g)) {
-      if (this.#dropped) this.#dropped.add(Number(number));
-      else this.#passed.push({ number: Number(number), at: Date.now() });
+      if (this.#posted) this.dropped.add(Number(number));
+      else this.passed.push(Number(number));
     }
   }
 
-  /** Returns the sequence numbers that were passed on so recently that they may not have reached the client. */
-  recent() {
-    return this.#passed.filter(({ at }) => at > Date.now() - IN_FLIGHT).map(({ number }) => number);
+  /** Returns the sequence numbers that were passed on after the last one that the client received. */
+  unread(received) {
+    return this.passed.slice(this.passed.findLastIndex((number) => received.has(number)) + 1);
   }
 
-  cut(kind, dropped) {
-    this.#dropped = dropped;
+  cut(kind, posted) {
+    this.#posted = posted;
     if (kind === "rst") {
       this.#client.resetAndDestroy();
       this.#server.resetAndDestroy();

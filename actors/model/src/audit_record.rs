@@ -298,6 +298,12 @@ pub struct AttributeChange {
 }
 
 impl AttributeChange {
+    /// Returns the length of the name and of both values, as JSON, in bytes.
+    pub fn bytes(&self) -> usize {
+        let length = |value: &Value| serde_json::to_vec(value).map_or(0, |text| text.len());
+        self.attribute.len() + length(&self.previous_value) + length(&self.new_value)
+    }
+
     /// Describes a text attribute that got another value.
     pub fn replaced(attribute: &str, previous: &str, new: &str) -> Self {
         Self {

@@ -198,7 +198,8 @@ impl Device {
                 return Ok(alarm);
             }
             let (before, after) = (current.fragments.bytes(), alarm.fragments.bytes());
-            self.context.database.ensure_growth(&self.context.tenant, before, after)?;
+            let (database, tenant) = (&self.context.database, &self.context.tenant);
+            database.ensure_recorded_growth(tenant, before, after, &changes)?;
             let audit = audit_record(id, &alarm, changes, &origin);
             let update = AlarmUpdate { alarm, audit_id: self.context.ids.next()?, audit };
             let change = Change::UpdateAlarm(self.context.tenant.clone(), Box::new(update));

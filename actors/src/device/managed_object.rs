@@ -8,6 +8,7 @@ use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
+use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::publication::Publication;
 use platform_model::reference::WantedReferences;
@@ -153,9 +154,14 @@ impl Device {
             return Ok(());
         }
         let mut object = ManagedObject::clone(&*self.current_object().await?);
-        let before = object.fragments.bytes();
+        let (before, was_rule) = (object.fragments.bytes(), is_smart_rule(&object));
+        // The audit record of a smart rule keeps the previous and the new values (Y-05).
+        let length = |name| object.fragments.get(name).map_or(0, |previous| previous.get().len());
+        let previous: usize = patch.fragments.names().map(length).sum();
         patch.apply(&mut object);
-        database.ensure_growth(tenant, before, object.fragments.bytes())
+        let is_recorded = was_rule || is_smart_rule(&object);
+        let recorded = if is_recorded { patch.fragments.bytes() + previous } else { 0 };
+        database.ensure_growth(tenant, before, object.fragments.bytes() + recorded)
     }
 
     /// Adds the references to an object that was changed, and delivers UPDATE to this server.
@@ -230,4 +236,9 @@ impl Device {
         self.gone = true;
         Error::not_found(Noun::ManagedObject, self.id)
     }
+}
+
+/// Returns whether changes of an object are audited (Y-06).
+fn is_smart_rule(object: &ManagedObject) -> bool {
+    object.type_.as_deref().is_some_and(|type_| *type_ == *naming().fragment("SmartRule"))
 }

@@ -161,11 +161,13 @@ impl Device {
                 return Ok(operation);
             }
             let (before, after) = (current.fragments.bytes(), operation.fragments.bytes());
-            self.context.database.ensure_growth(&self.context.tenant, before, after)?;
-            let audit = if operation.status == current.status {
-                None
-            } else {
+            let is_recorded = operation.status != current.status;
+            let (database, recorded) = (&self.context.database, if is_recorded { &*changes } else { &[] });
+            database.ensure_recorded_growth(&self.context.tenant, before, after, recorded)?;
+            let audit = if is_recorded {
                 Some((self.context.ids.next()?, audit_record(id, changes, &origin)))
+            } else {
+                None
             };
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());

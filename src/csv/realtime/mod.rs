@@ -18,7 +18,7 @@ use platform_actors::session::SessionTemplates;
 use platform_model::bayeux::channel::Endpoint;
 use platform_model::id::TenantId;
 
-use super::line::{Lines, Record, records};
+use super::line::{Lines, Record, first_values, records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
 use super::{Csv, engine};
@@ -42,6 +42,11 @@ pub(crate) fn is_meant(head: &impl Head) -> bool {
 /// Returns the number of rows of a request, as the rate of a tenant counts them (Z-20): at least one.
 pub(crate) fn count_rows(body: &[u8]) -> u64 {
     records(body).count().max(1) as u64
+}
+
+/// Returns whether a request has a row 83.
+pub(crate) fn has_poll(body: &[u8]) -> bool {
+    first_values(body).any(|id| id.as_deref() == Some(rows::CONNECT))
 }
 
 /// The response to rows.

@@ -14,6 +14,9 @@ pub(super) const EXTRA_SETS: usize = 64;
 /// so that a session uses one format (S-59).
 const SUFFIX: char = 'c';
 
+/// The id of a row that waits for notifications.
+pub(super) const CONNECT: &str = "83";
+
 /// The kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {

@@ -291,7 +291,7 @@ impl WebSocket {
                 return (Err(outdated), caller, attached, host);
             }
             if let Some(caller) = caller.as_ref().filter(|caller| caller.limits.requests().is_limited()) {
-                Box::pin(count_patiently(caller, realtime.platform.limits())).await;
+                Box::pin(count_patiently(caller, 1, realtime.platform.limits())).await;
             }
             let mut exchange = Exchange {
                 realtime: &realtime,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_postgres::NoTls;
+
 use super::{CONTENT_TYPE, REGISTRATIONS, form, upload};
 use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, RawConnection, TestDatabase, TestServer, eventually};
 
@@ -10,11 +12,9 @@ async fn server() -> (TestServer, Caller) {
     TestServer::start_with(|settings| settings.limits.registration_files = 1).await.with_admin()
 }
 
-/// Sends a file whose passwords take minutes to hash, because they count as chosen by people, and waits until it is
-/// being registered.
-async fn send_slow_file(server: &TestServer, admin: &Caller) -> RawConnection {
-    let rows = (0..20_000).map(|n| format!("slow{n};short-{n}\n"));
-    let body = form("ID;CREDENTIALS\n".to_owned() + &rows.collect::<String>());
+/// Sends a file.
+async fn send_file(server: &TestServer, admin: &Caller, file: String) -> RawConnection {
+    let body = form(file);
     // The server remembers the caller at this host, so it begins with the file as soon as it arrives, before others.
     admin.get(OBJECTS).await.expect(200);
     let mut connection = RawConnection::open(server.address()).await;
@@ -27,6 +27,15 @@ async fn send_slow_file(server: &TestServer, admin: &Caller) -> RawConnection {
     ];
     connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
     connection.send(&body).await;
+    connection
+}
+
+/// Sends a file whose passwords take minutes to hash, because they count as chosen by people, and waits until it is
+/// being registered.
+async fn send_slow_file(server: &TestServer, admin: &Caller) -> RawConnection {
+    let rows = (0..20_000).map(|n| format!("slow{n};short-{n}\n"));
+    let file = "ID;CREDENTIALS\n".to_owned() + &rows.collect::<String>();
+    let connection = send_file(server, admin, file).await;
     // A small file that came first would take the only place, and the slow one would get 429.
     tokio::time::sleep(Duration::from_secs(3)).await;
     small_file_gets(admin, 429).await;
@@ -77,4 +86,26 @@ async fn server_that_stops_ends_the_file_and_says_so() {
     let response = connection.read_to_end().await;
     assert!(response.starts_with("HTTP/1.1 503 ") && response.contains("stopping"), "{response}");
     assert_nothing_of_the_slow_file_is_stored(&database).await;
+}
+
+#[tokio::test]
+async fn server_that_stops_does_not_wait_for_a_file_that_the_database_holds_up() {
+    let (server, admin) = server().await;
+    let database = server.shared_database();
+    let (blocker, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    blocker.batch_execute("BEGIN; LOCK TABLE new_device_requests IN EXCLUSIVE MODE").await.unwrap();
+    let mut connection = send_file(&server, &admin, "ID\nslow1\n".to_owned()).await;
+    let waiting =
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'new_device_requests'::regclass";
+    eventually("a row that waits for the lock", async || {
+        (database.query(waiting, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    })
+    .await;
+
+    server.stop().await;
+
+    let response = connection.read_to_end().await;
+    assert!(response.starts_with("HTTP/1.1 503 ") && response.contains("stopping"), "{response}");
+    drop(blocker);
 }

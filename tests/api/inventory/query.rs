@@ -198,6 +198,9 @@ async fn name_that_no_fragment_can_have_is_422_and_names_its_place() {
         ("not($type eq 'x')", 5),
         ("=type ne 'x'", 1),
         ("filter=type ne 'x'", 1),
+        ("type.x ne 'x'", 1),
+        ("not(childDevices.x eq 'x')", 5),
+        ("has(a) and self ne 'x'", 12),
         ("$filter=has(a) $orderby=$type", 25),
     ] {
         let answer = admin.get(&address(query)).await.expect_error(422, "undefined/validationError");

@@ -108,6 +108,23 @@ async fn refusal_reaches_a_client_on_a_slow_line() {
 }
 
 #[tokio::test]
+async fn refusal_reaches_a_client_that_goes_on_after_a_pause() {
+    let (pair, body) = (pair().await, vec![b'x'; 50_000]);
+
+    for side in pair.sides() {
+        for request in [Sample::to(INVENTORY, "").instead("Content-Type: application/json"), Sample::of("")] {
+            let mut conversation = Conversation::open(side.address).await;
+            conversation.send(announcing(&request, body.len())).await;
+            let stream = conversation.into_stream();
+            within(BOUND, "the refusal", stream.peek(&mut [0])).await.unwrap();
+            let conversation = Conversation::over(crate::harness::RawConnection::accepted(stream));
+            let answer = send_all(conversation, body.chunks(5000), Duration::from_millis(5)).await;
+            assert_eq!(answer.status(), 408, "{request:?}: {answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn client_that_waits_for_the_end_gets_it_with_the_response() {
     let pair = pair().await;
 

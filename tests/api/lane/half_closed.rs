@@ -110,6 +110,23 @@ async fn held_poll_of_a_half_closed_client_ends_at_once_and_later_notifications_
 }
 
 #[tokio::test]
+async fn held_poll_of_a_half_closed_client_that_acknowledges_ends_with_its_number() {
+    let pair = Pair::shared().await;
+
+    for side in pair.sides() {
+        let session = side.admin().session_with(json!({"ext": {"ack": true}})).await;
+        let mut conversation = Conversation::open(side.address).await;
+        let connect = json!([session.message("/meta/connect", json!({"ext": {"ack": 0}}))]);
+        conversation.send(Sample::of(connect.to_string())).await;
+        side.has_seen_all().await;
+        conversation.half_close().await;
+        let answer = conversation.answer().await.expect("an answer");
+        let replies: Vec<Value> = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(reply(&replies)["ext"], json!({"ack": 0}), "{answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn notification_that_waits_is_not_given_to_a_half_closed_client() {
     let pair = Pair::shared().await;
 

@@ -17,7 +17,7 @@ use crate::harness::{
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
 
 /// Cuts the listening connections of all servers and returns their number.
-async fn cut_listening_connections(database: &TestDatabase) -> u64 {
+pub(super) async fn cut_listening_connections(database: &TestDatabase) -> u64 {
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
     database.execute(cut, &[&LISTENING]).await

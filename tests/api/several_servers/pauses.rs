@@ -1,17 +1,19 @@
 //! A server that was stopped for some seconds, as by a live migration, and continues (R-11).
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use reqwest::Method;
 use rustix::process::Signal;
 use serde_json::json;
 use tokio::time::sleep;
 
+use super::failures::cut_listening_connections;
 use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, RawConnection, Session, TestDatabase, TestServer, alarm_of, scratch,
+    ADMIN_PASSWORD, Caller, Program, RawConnection, Session, TestDatabase, TestServer, alarm_of, eventually,
+    scratch,
 };
 
-/// The pause: longer than the interval of the sessions, and shorter than a lease.
+/// The pause: longer than the interval of the sessions and the time of a ping, and shorter than a lease.
 const PAUSE: Duration = Duration::from_millis(3500);
 
 /// Sends a request, which waits in the socket of a server that does not run.
@@ -19,7 +21,9 @@ async fn send(address: &str, caller: &Caller, path: &str, body: &serde_json::Val
     let mut connection = RawConnection::open(address.parse().unwrap()).await;
     let authorization = format!("Authorization: {}", caller.authorization().unwrap());
     let line = format!("{} {path} HTTP/1.1", Method::POST);
-    let head = [&*line, "Host: x", &authorization, "Accept: application/json", "Connection: close"];
+    // The server remembers callers by host.
+    let host = format!("Host: {address}");
+    let head = [&*line, &host, &authorization, "Accept: application/json", "Connection: close"];
     connection.request(&head, &body.to_string()).await;
     connection
 }
@@ -42,6 +46,8 @@ async fn paused_server_knows_the_rights_of_now_and_keeps_its_sessions() {
     };
 
     program.signal(Signal::STOP);
+    // The program is not notified of the change, so it knows only that it was paused.
+    cut_listening_connections(&database).await;
     drop(joe);
     assert_eq!(server.admin().delete("/user/main/users/joe/roles/ROLE_ALARM_ADMIN").await.status, 204);
     let mut writes = Vec::new();
@@ -65,6 +71,38 @@ async fn paused_server_knows_the_rights_of_now_and_keeps_its_sessions() {
         let answer = connect.read_to_end().await;
         assert!(answer.contains(r#""successful":true"#), "{answer}");
     }
+    let log = program.log();
+    assert!(log.contains("this server did not run for a while"), "{log}");
+}
+
+#[tokio::test]
+async fn response_to_a_ping_that_came_during_a_pause_is_not_missed() {
+    let (database, directory) = (TestDatabase::create().await, scratch());
+    let mut command = Program::command_on(&database, directory.path());
+    // The ping begins before the pause and its time ends in it.
+    command.env("PLATFORM_DATABASE_PING_MS", "3000");
+    let program = Program::serve_with(command);
+    let (blocker, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    blocker.batch_execute("BEGIN; LOCK TABLE servers IN SHARE MODE").await.unwrap();
+    eventually("a ping that waits", async || {
+        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'servers'::regclass";
+        (!database.query(waiting, &[]).await.is_empty()).then_some(())
+    })
+    .await;
+
+    program.signal(Signal::STOP);
+    blocker.batch_execute("ROLLBACK").await.unwrap();
+    sleep(PAUSE).await;
+    program.signal(Signal::CONT);
+
+    let renewed = "SELECT FROM servers WHERE leased_until > $1";
+    let before =
+        database.query("SELECT max(leased_until) FROM servers", &[]).await[0].get::<_, SystemTime>(0);
+    eventually("another ping", async || {
+        (!database.query(renewed, &[&before]).await.is_empty()).then_some(())
+    })
+    .await;
     let log = program.log();
     assert!(log.contains("this server did not run for a while"), "{log}");
     assert!(!log.contains("no response to a ping"), "{log}");

@@ -66,7 +66,12 @@ async fn notification_that_no_server_sent_reaches_no_session_and_ends_none() {
     let other =
         database.query("SELECT incarnation FROM servers ORDER BY slot", &[]).await[1].get::<_, i64>(0);
     let end = format!(r#"1-1-0.{{"End":{{"client":"{}"}}}}"#, pair.sessions[1].client);
+    // A number that no server has used, so that only the signature is wrong.
+    let (beginning, text) = heard.split_once(':').unwrap();
+    let (beginning, _) = beginning.rsplit_once('.').unwrap();
+    let forged = format!("{beginning}.999999999:{}", text.replace("genuine", "forged!"));
     for (channel, payload) in [
+        (CHANNEL.to_owned(), forged),
         (CHANNEL.to_owned(), heard.replace("genuine", "forged!")),
         (CHANNEL.to_owned(), unsigned(&heard).replace("genuine", "forged!")),
         (CHANNEL.to_owned(), heard.clone()),

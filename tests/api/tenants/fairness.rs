@@ -1,4 +1,6 @@
-//! A tenant with many slow requests leaves database connections for the others.
+//! A tenant with many slow requests leaves database connections for the others, and so does each of its users.
+
+use std::pin::pin;
 
 use crate::harness::tenants::management;
 use crate::harness::{TestDatabase, TestServer, eventually, soon};
@@ -34,4 +36,44 @@ async fn slow_reads_of_a_tenant_leave_connections_for_another() {
         let status = read.await.unwrap();
         assert!([200, 503].contains(&status), "{status}");
     }
+}
+
+/// Ends one of the reads that wait for a lock, which frees its connection.
+async fn end_one_read(database: &TestDatabase) {
+    let end =
+        "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND locktype = 'relation' LIMIT 1";
+    eventually("a read that waits for the lock", async || {
+        (!database.query(end, &[]).await.is_empty()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn slow_reads_of_a_user_delay_no_other_user_of_its_tenant() {
+    let database = TestDatabase::create().await;
+    let server = TestServer::start_on(&database, |settings| settings.read_connections = 2).await;
+    let (quiet, noisy) = (server.user_with("quiet", &["ROLE_ALARM_READ"]).await, server.admin());
+    let list = "/alarm/alarms?pageSize=1";
+    for caller in [&quiet, &noisy] {
+        assert_eq!(caller.get(list).await.status, 200);
+    }
+    let (blocker, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    blocker.batch_execute("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    for _ in 0..60 {
+        let noisy = noisy.clone();
+        tokio::spawn(async move { noisy.get("/measurement/measurements?pageSize=1").await });
+    }
+    end_one_read(&database).await;
+
+    let (mut read, mut ended) = (pin!(quiet.get(list)), 0);
+    let answer = loop {
+        tokio::select! {
+            answer = &mut read => break answer,
+            () = end_one_read(&database) => ended += 1,
+        }
+    };
+
+    assert_eq!(answer.status, 200);
+    assert!(ended < 40, "the read came after {ended} of the other user");
 }

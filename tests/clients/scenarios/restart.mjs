@@ -6,10 +6,10 @@ import { ALL_WAYS, EARLIER_WAYS, PYTHON_WAYS, SOON, together } from "../stage.mj
 
 const COUNT = 10;
 /**
- * The longest stop. It includes the stop of the private database; a stop that waits for clients to close their sockets
- * takes 20 s.
+ * The time by which a stop may be longer than the start after it, which takes longer on a busy machine, too. Both
+ * include the private database; a stop that waits for clients to close their sockets takes 20 s.
  */
-const LONGEST_STOP = 10_000;
+const LONGER_STOP = 10_000;
 
 /** Returns the middle of some numbers. */
 const median = (numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
@@ -33,7 +33,7 @@ async function play(platform, runs) {
   for (const run of runs) {
     const [before, after] = [median(run.ledgers[0].delays.slice(0, COUNT)), median(run.ledgers[0].delays.slice(-COUNT))];
     run.note = `the stop took ${(stop / 1_000).toFixed(1)} s and the start ${(start / 1_000).toFixed(1)} s, notifications ${before} ms before and ${after} ms after`;
-    run.expect(stop < LONGEST_STOP, run.note);
+    run.expect(stop < start + LONGER_STOP, run.note);
     // The delay itself depends on the machine. A client that was advised to pause pauses before each connect.
     run.expect(run.watch.interval === 0, `its client pauses ${run.watch.interval} ms before each connect`);
     run.expectHandshakes(1);

@@ -89,11 +89,6 @@ pub struct TenantPatch {
 }
 
 impl TenantPatch {
-    /// Returns the length of the free-form content in bytes.
-    pub fn bytes(&self) -> usize {
-        self.custom_properties.as_ref().map_or(0, |raw| raw.get().len())
-    }
-
     /// Parses the body of a PUT of this tenant.
     ///
     /// # Errors

@@ -217,11 +217,12 @@ pub async fn update_bulk_operation(
             let message = format!("Bulk operation {id} is DELETED and cannot be changed");
             return Err(Error::Conflict { noun: Noun::BulkOperation, message });
         }
-        let before = bulk_operation.prototype.bytes();
+        let stays = is_active && !has_started;
+        let before = if stays { bulk_operation.prototype.bytes() } else { 0 };
         patch.apply(&mut bulk_operation);
         database.ensure_growth(tenant, before, bulk_operation.prototype.bytes())?;
         transaction.execute(DELETE_TARGETS, &[&tenant.as_str(), &id.0]).await?;
-        let planned = if is_active && !has_started {
+        let planned = if stays {
             update(&transaction, tenant, bulk_operation, lease).await?
         } else {
             transaction.execute(DELETE, &[&tenant.as_str(), &id.0]).await?;

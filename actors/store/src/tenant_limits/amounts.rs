@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use platform_model::audit_record::AttributeChange;
 use platform_model::availability::is_device;
 use platform_model::error::{Error, Result};
 use platform_model::fragments::Fragments;
@@ -167,6 +168,25 @@ impl Database {
     /// `QuotaExceeded`.
     pub fn ensure_growth(&self, tenant: &TenantId, before: usize, after: usize) -> Result<()> {
         if after > before + FREE_GROWTH { self.ensure_stored_quota(tenant) } else { Ok(()) }
+    }
+
+    /// Checks whether the quota of a tenant permits an update whose audit record has the changes. The record keeps the
+    /// previous and the new values, so an update that does not grow adds data, too.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`.
+    pub fn ensure_recorded_growth(
+        &self,
+        tenant: &TenantId,
+        before: usize,
+        after: usize,
+        changes: &[AttributeChange],
+    ) -> Result<()> {
+        if !self.tenant_limits.bound_amounts() {
+            return Ok(());
+        }
+        let recorded: usize = changes.iter().map(AttributeChange::bytes).sum();
+        self.ensure_growth(tenant, before, after + recorded)
     }
 
     /// Returns whether [`ensure_growth`](Self::ensure_growth) needs the bytes before an update that writes this many.

@@ -244,7 +244,6 @@ pub async fn update_tenant(
         if (changed.status.as_str(), &*changed.domain) != (before.0, before.1) {
             announcements.add(Change::Tenant(tenant.clone()));
         }
-        database.ensure_growth(caller, row.get::<_, i32>(16).unsigned_abs() as usize, patch.bytes())?;
         audit::updated(transaction, announcements, administration, before, &changed, patch).await?;
         Ok(changed)
     })

@@ -172,15 +172,16 @@ pub async fn update_user(
         if user.owner != before.owner {
             ensure_owner(transaction, &user).await?;
         }
-        database.ensure_growth(tenant, before.custom_properties.bytes(), user.custom_properties.bytes())?;
-        update(transaction, &user, password_hash).await?;
         let changes = [
             changed("devicePermissions", &before.permissions, &user.permissions),
             password_hash.map(|_| AttributeChange::concealed("password", true, true)),
             changed_text("enabled", Some(before.enabled), Some(user.enabled)),
             changed_text("owner", before.owner.as_ref(), user.owner.as_ref()),
         ];
-        let changes = changes.into_iter().flatten().collect();
+        let changes: Vec<_> = changes.into_iter().flatten().collect();
+        let [old, new] = [&before, &user].map(|user| user.custom_properties.bytes());
+        database.ensure_recorded_growth(tenant, old, new, &changes)?;
+        update(transaction, &user, password_hash).await?;
         audit_user(transaction, announcements, administration, name, changes).await?;
         if password_hash.is_some() || user.enabled != before.enabled {
             announcements.add_user(tenant, name);

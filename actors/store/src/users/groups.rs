@@ -216,18 +216,19 @@ pub async fn update_group(
         }
         let description = patch.description.as_ref().unwrap_or(&before.description);
         let permissions = patch.permissions.as_ref().unwrap_or(&before.permissions);
+        let changes = [
+            (*name != before.name).then(|| AttributeChange::replaced("name", &before.name, name)),
+            changed("devicePermissions", &before.permissions, permissions),
+        ];
+        let changes: Vec<_> = changes.into_iter().flatten().collect();
+        database.ensure_recorded_growth(tenant, 0, 0, &changes)?;
         transaction
             .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &Json(permissions)])
             .await
             .map_err(|error| duplicate(error.into(), name))?;
-        let mut changes = Vec::new();
-        if *name != before.name {
-            changes.push(AttributeChange::replaced("name", &before.name, name));
-        }
-        if let Some(change) = changed("devicePermissions", &before.permissions, permissions) {
+        if *permissions != before.permissions {
             let shift = shift(&before.permissions, permissions);
             announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
-            changes.push(change);
         }
         audit_group(transaction, announcements, administration, id, changes).await?;
         read_whole(transaction, tenant, id).await

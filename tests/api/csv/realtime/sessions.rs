@@ -278,6 +278,11 @@ async fn pause_that_was_advised_is_taken_back_beside_the_next_rows() {
 
     assert_eq!(first, "200,1,hot\n86,5400000,0,retry\n");
     assert_eq!(second, "200,1,cold\n");
+    RowClient { caller: full.admin(), ..client.clone() }.connect().await;
+    other.admin().raise_alarm(&device, "warm").await;
+    // A row 83 among others is not held.
+    let beside = client.send("82,<c>,/events/*\n83,<c>").await;
+    assert_eq!(beside, "200,1,warm\n86,5400000,0,retry\n");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod quotas;
 mod rates;
 mod rights;
+mod stored_bytes;
 mod two_servers;
 mod values;
 
@@ -27,4 +28,16 @@ async fn set(server: &TestServer, tenant: &str, limits: Value) -> Value {
 /// Reads one of the limits of the caller's tenant.
 async fn limit(caller: &Caller, name: &str) -> Value {
     caller.read(OWN).await["limits"][name].clone()
+}
+
+/// Uploads a file of devices and returns the result.
+async fn register(caller: &Caller, file: &str) -> Value {
+    let boundary = "----boundary4711";
+    let form = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"devices.csv\"\r\n\
+         Content-Type: text/csv\r\n\r\n{file}\r\n--{boundary}--\r\n"
+    );
+    let request = caller.request("POST", "/devicecontrol/bulkNewDeviceRequests");
+    let request = request.header("Content-Type", &format!("multipart/form-data; boundary={boundary}"));
+    request.accepting_json().body(form).send().await.expect(201).json()
 }

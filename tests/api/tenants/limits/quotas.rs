@@ -173,84 +173,11 @@ async fn rows_of_a_file_beyond_the_quota_of_devices_fail_alone() {
     let boss = create_tenant(&server, "t7").await;
     set(&server, "t7", json!({"devices": 2})).await;
     let rows: String = (0..4).map(|n| format!("sn{n};secret-of-a-machine;pump;Pump {n}\n")).collect();
-    let boundary = "----boundary4711";
-    let form = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"devices.csv\"\r\n\
-         Content-Type: text/csv\r\n\r\nID;CREDENTIALS;TYPE;NAME\n{rows}\r\n--{boundary}--\r\n"
-    );
-    let request = boss.request("POST", "/devicecontrol/bulkNewDeviceRequests");
-    let request = request.header("Content-Type", &format!("multipart/form-data; boundary={boundary}"));
 
-    let done = request.accepting_json().body(form).send().await.expect(201).json();
+    let done = register(&boss, &format!("ID;CREDENTIALS;TYPE;NAME\n{rows}")).await;
 
     assert_eq!((&done["numberOfAll"], &done["numberOfSuccessful"]), (&json!(4), &json!(2)), "{done}");
     assert!(done.to_string().contains("quota 'devices' of the tenant is used up: 2 of 2"), "{done}");
-}
-
-#[tokio::test]
-async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_work() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
-    let device = boss.create_device("pump").await;
-    let other = boss.create_device("valve").await;
-    let alarm = boss.raise_alarm(&device, "smoke").await["id"].as_str().unwrap().to_owned();
-    let event = boss.create_event(&device, "door").await["id"].as_str().unwrap().to_owned();
-    measured(&server, 5000).await;
-    set(&server, "t7", json!({"storedBytes": 5000})).await;
-
-    let measurement = crate::harness::measurement_of(&device, "2024-03-10T02:30:00.000Z", 1);
-    for (path, body) in [
-        (OBJECTS, json!({"name": "asset"})),
-        ("/alarm/alarms", crate::harness::alarm_of(&device, "fire")),
-        ("/event/events", crate::harness::event_of(&device, "door")),
-        ("/measurement/measurements", measurement),
-        (&*format!("{OBJECTS}/{device}/childAssets"), json!({"name": "asset"})),
-        (&*format!("{OBJECTS}/{device}/childAssets"), json!({"managedObject": {"id": other}})),
-        (
-            "/audit/auditRecords",
-            json!({"activity": "a", "type": "t", "time": "2024-03-10T02:30:00Z", "text": "x", "source": {"id": "1"},
-                "severity": "minor"}),
-        ),
-        ("/user/t7/users", json!({"userName": "joe", "password": "secret-1"})),
-        ("/user/t7/groups", json!({"name": "plumbers"})),
-        (
-            "/devicecontrol/bulkoperations",
-            json!({"groupId": other, "startDate": "2099-01-01T00:00:00Z", "creationRamp": 1,
-                "operationPrototype": {"x": 1}}),
-        ),
-        ("/application/tokenClients", json!({"name": "dashboard"})),
-        (
-            "/application/applications",
-            json!({"name": "a", "key": "a-key", "type": "EXTERNAL", "externalUrl": "http://a.example.com"}),
-        ),
-        ("/retention/retentions", json!({"dataType": "ALARM", "maximumAge": 30})),
-        ("/devicecontrol/newDeviceRequests", json!({"id": "sn7"})),
-        ("/tenant/options", json!({"category": "c", "key": "k", "value": "v"})),
-        (&*format!("/identity/globalIds/{device}/externalIds"), json!({"type": "t", "externalId": "x"})),
-    ] {
-        let refused = boss.post(path, &body).await.expect(403);
-        let said = "quota 'storedBytes' of the tenant is used up: 5000 of 5000";
-        assert!(refused.message().contains(said), "{path}: {}", refused.text);
-    }
-    let module = boss.request("POST", "/cep/modules").header("Content-Type", "text/plain");
-    module.body("module m; select * from EventCreated;").send().await.expect(403);
-    let (large, small) = ("x".repeat(100_000), "x".repeat(10_000));
-    for path in
-        [format!("{OBJECTS}/{device}"), format!("/alarm/alarms/{alarm}"), format!("/event/events/{event}")]
-    {
-        boss.put(&path, &json!({"acme_Large": large})).await.expect(403);
-        boss.put(&path, &json!({"acme_Small": small})).await.expect(200);
-    }
-    boss.put("/user/t7/users/boss", &json!({"customProperties": {"large": large}})).await.expect(403);
-    boss.put(&format!("/alarm/alarms/{alarm}"), &json!({"status": "CLEARED"})).await.expect(200);
-    boss.put(&format!("{OBJECTS}/{device}"), &json!({"name": "other"})).await.expect(200);
-    boss.delete(&format!("{OBJECTS}/{device}")).await.expect(204);
-    assert_eq!(limit(&boss, "storedBytes").await, json!({"value": 5000, "from": "tenant", "usage": 5000}));
-    measured(&server, 4000).await;
-    eventually("room for more data", async || {
-        (boss.post(OBJECTS, &json!({"name": "asset"})).await.status == 201).then_some(())
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -333,17 +260,4 @@ async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     assert!(done < MEASUREMENTS, "{done} events in time that was not there");
     set(&server, "t7", json!({"moduleMillisPerSecond": null})).await;
     eventually("the events that waited", async || (events().await == MEASUREMENTS).then_some(())).await;
-}
-
-/// Sets the measured bytes of the tenant.
-async fn measured(server: &TestServer, bytes: i64) {
-    // A server measures at its start and would overwrite the value, so this waits for that measurement.
-    eventually("the end of the first measurement", async || {
-        (server.database().count("database_sizes").await > 0).then_some(())
-    })
-    .await;
-    let row = "INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables) \
-        VALUES ('t7', now(), 0, 0, $1, '{}') \
-        ON CONFLICT (tenant) DO UPDATE SET stored_bytes = excluded.stored_bytes";
-    server.database().execute(row, &[&bytes]).await;
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::harness::{csv, notifications};
+use crate::harness::{Request, csv, notifications};
 
 /// Creates a tenant whose administrator is cached by the server, so that its requests need no password check.
 async fn known_tenant(server: &TestServer) -> Caller {
@@ -113,6 +113,47 @@ async fn every_message_of_a_request_counts() {
     polled[0] =
         json!({"channel": "/meta/connect", "clientId": session.client, "connectionType": "long-polling"});
     boss.bayeux(REALTIME, &json!(polled)).await.expect(429);
+}
+
+/// Returns a request that repeats a row for notifications.
+fn rows_of(caller: &Caller, row: &str, count: usize) -> Request {
+    let request = caller.request("POST", REALTIME).header("Content-Type", "text/plain");
+    request.header("Accept", "text/plain").body(format!("{row}\n").repeat(count))
+}
+
+#[tokio::test]
+async fn every_row_of_a_request_for_notifications_counts() {
+    let server = TestServer::start().await;
+    let boss = known_tenant(&server).await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 3})).await;
+    let rows = |count| rows_of(&boss, "81,unknown,/alarms/*", count);
+
+    let (first, second) = (rows(60).send().await, rows(2).send().await);
+
+    assert_eq!((first.status, second.status), (200, 429), "sixty seconds are used up: {}", second.text);
+    assert!(second.header("Retry-After").unwrap().parse::<u64>().unwrap() > 30, "{}", second.text);
+}
+
+#[tokio::test]
+async fn row_that_polls_over_the_rate_waits_with_few_others() {
+    let wait = Duration::from_millis(100);
+    let server = TestServer::start_with(|settings| settings.limits.session_interval = 2 * wait).await;
+    let boss = known_tenant(&server).await;
+    set(&server, "t7", json!({"requestsPerSecond": 1, "requestBurst": 3})).await;
+    rows_of(&boss, "84,unknown", 60).send().await.expect(200);
+
+    for (row, count, status) in [
+        ("83,unknown", 1, 200),
+        ("83,unknown", 10, 200),
+        ("83,unknown", 11, 429),
+        ("80", 1, 429),
+        ("82,83,83", 1, 429),
+        ("84,83", 1, 429),
+    ] {
+        let begun = Instant::now();
+        rows_of(&boss, row, count).send().await.expect(status);
+        assert!(status == 429 || begun.elapsed() >= wait, "{row} waited {:?}", begun.elapsed());
+    }
 }
 
 #[tokio::test]
