@@ -128,10 +128,10 @@ impl Assembly {
                 "required": ["self", array, "statistics"],
                 "properties": {
                     "self": {"$ref": "Link"},
-                    array: {"type": "array", "items": {"$ref": member}},
+                    array: {"type": "array", "items": {"$ref": member}, "description": "The members of the page."},
                     "statistics": {"$ref": "Statistics"},
-                    "prev": {"$ref": "Link"},
-                    "next": {"$ref": "Link"},
+                    "prev": {"$ref": "Link", "description": "The previous page; absent on the first."},
+                    "next": {"$ref": "Link", "description": "The next page; absent on the last."},
                 },
                 "additionalProperties": false,
             });

@@ -9,7 +9,7 @@ use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{RESPONSE, api, batch, confirm, listed, many, register, secret, upload};
+use super::{RESPONSE, api, batch, confirm, help, listed, many, register, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -143,22 +143,12 @@ fn further_members(command: Command) -> Command {
 pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<Item = Arg> {
     fields.iter().map(move |field| {
         let flag = format!("{name}{}", kebab(field.name));
-        let mut arg = Arg::new(format!("{id}{}", field.name)).help(first_sentence(field.description));
-        arg = match field.name {
+        let arg = Arg::new(format!("{id}{}", field.name)).help(help::of(field));
+        let arg = match field.name {
             "q" => arg.short('q').long(flag),
             "source" | "deviceId" => arg.long(flag).visible_alias("device"),
             _ => arg.long(flag),
         };
-        if secret::is_secret(field) {
-            let about = first_sentence(field.description);
-            let about = if about.is_empty() { "Password" } else { about };
-            arg = arg.help(format!("{about}; {}", secret::HELP));
-        }
-        if field.is_time {
-            let about = first_sentence(field.description);
-            let about = if about.is_empty() { "Time" } else { about };
-            arg = arg.help(format!("{about}; -90min, -1h and -7d are times before now"));
-        }
         if !field.allowed.is_empty() {
             return arg.value_parser(PossibleValuesParser::new(field.allowed.clone())).value_name("VALUE");
         }
@@ -190,11 +180,6 @@ pub(super) fn kebab(name: &str) -> String {
         flag.extend(Some(character.to_ascii_lowercase()).filter(|character| *character != '_'));
     }
     flag
-}
-
-fn first_sentence(text: &'static str) -> &'static str {
-    let end = text.find(". ").unwrap_or(text.len());
-    text[..end].trim_end_matches('.')
 }
 
 fn number(text: &str) -> Result<serde_json::Number, String> {

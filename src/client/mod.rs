@@ -15,6 +15,7 @@ mod commands;
 mod confirm;
 pub(crate) mod content;
 pub(crate) mod failure;
+mod help;
 pub(crate) mod http;
 mod listed;
 mod login;

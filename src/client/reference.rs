@@ -60,6 +60,8 @@ pub(super) struct Field {
     pub(super) allowed: Vec<&'static str>,
     /// Whether it is a time.
     pub(super) is_time: bool,
+    /// Whether requests without it are refused.
+    pub(super) is_required: bool,
 }
 
 /// The type of a value.
@@ -90,15 +92,14 @@ impl Operation {
         let filters = parameters
             .filter(|parameter| parameter["in"] == "query" && !PAGING.contains(&text(&parameter["name"])))
             .map(|parameter| {
-                Field::of(text(&parameter["name"]), &parameter["schema"], text(&parameter["description"]))
+                let name = text(&parameter["name"]);
+                let mut field = Field::of(name, &parameter["schema"], text(&parameter["description"]));
+                field.is_required = parameter["required"] == true;
+                field
             })
             .collect();
-        let (mut members, mut required) = (Vec::new(), Vec::new());
-        collect(
-            &described["requestBody"]["content"]["application/json"]["schema"],
-            &mut members,
-            &mut required,
-        );
+        let (members, required) =
+            members_of(&described["requestBody"]["content"]["application/json"]["schema"]);
         let page = resolved(&described["responses"]["200"]["content"]["application/json"]["schema"]);
         let mut of_page = page["properties"].as_object().into_iter().flatten();
         Self {
@@ -146,8 +147,18 @@ impl Field {
         let described = if described.is_empty() { text(&schema["description"]) } else { described };
         let allowed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let is_time = schema["format"] == "date-time" || ["dateFrom", "dateTo"].contains(&name);
-        Self { name, description: described, kind, allowed, is_time }
+        Self { name, description: described, kind, allowed, is_time, is_required: false }
     }
+}
+
+/// Returns the members of a body that a flag can set, and the names of all required members.
+fn members_of(schema: &'static Value) -> (Vec<Field>, Vec<&'static str>) {
+    let (mut members, mut required) = (Vec::new(), Vec::new());
+    collect(schema, &mut members, &mut required);
+    for member in &mut members {
+        member.is_required = required.contains(&member.name);
+    }
+    (members, required)
 }
 
 /// Collects the members of a body. Of alternative schemas the first is used, which is the single object.
