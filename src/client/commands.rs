@@ -5,6 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::listed::Listed;
+pub(super) use super::noun::kebab;
 use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
@@ -170,18 +171,6 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
     })
 }
 
-/// Returns the name of a flag in kebab case: `dateFrom` becomes `date-from`.
-pub(super) fn kebab(name: &str) -> String {
-    let mut flag = String::new();
-    for character in name.chars() {
-        if (character.is_ascii_uppercase() || character == '_') && !flag.ends_with('-') {
-            flag.push('-');
-        }
-        flag.extend(Some(character.to_ascii_lowercase()).filter(|character| *character != '_'));
-    }
-    flag
-}
-
 fn number(text: &str) -> Result<serde_json::Number, String> {
     serde_json::from_str(text).map_err(|_| "it is not a number".to_owned())
 }
@@ -324,32 +313,6 @@ mod tests {
     #[test]
     fn every_operation_is_in_the_reference_and_no_flag_is_there_twice() {
         complete().debug_assert();
-    }
-
-    #[test]
-    fn examples_of_the_help_are_command_lines() {
-        for noun in nouns() {
-            let examples = noun.examples.replace("\\\n", " ");
-            for line in examples.lines().flat_map(|line| line.split(" | ")) {
-                let words = words_of(line);
-                let parsed = complete().try_get_matches_from(&words);
-                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-            }
-        }
-    }
-
-    /// Splits a line at spaces outside quotes.
-    fn words_of(line: &str) -> Vec<String> {
-        let (mut words, mut quote) = (vec![String::new()], None);
-        for character in line.trim().chars() {
-            match (character, quote) {
-                ('"' | '\'', None) => quote = Some(character),
-                (end, Some(begun)) if end == begun => quote = None,
-                (' ', None) => words.push(String::new()),
-                (other, _) => words.last_mut().unwrap().push(other),
-            }
-        }
-        words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
     #[test]

@@ -24,6 +24,8 @@ mod noun;
 mod nouns;
 mod nouns_of_accounts;
 mod output;
+#[cfg(test)]
+mod printed_lines;
 pub(crate) mod profile;
 mod reference;
 mod register;
