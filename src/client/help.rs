@@ -78,4 +78,20 @@ mod tests {
         assert!(help("time").ends_with("[default: now]"), "{}", help("time"));
         assert!(!help("status").contains("[mandatory]"), "{}", help("status"));
     }
+
+    #[test]
+    fn members_that_take_objects_or_lists_have_no_flag_and_enumerations_have_their_values() {
+        let parse = |line: &str| built().try_get_matches_from(line.split(' '));
+        for line in [
+            "platform application update 30 --required-roles ROLE_ALARM_READ",
+            "platform user update joe --custom-properties {}",
+            "platform user update joe --device-permissions {}",
+            "platform application update 30 --availability PUBLIC",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+        let refused = parse("platform application update 30 --availability PUBLIC").unwrap_err().to_string();
+        assert!(refused.contains("MARKET"), "{refused}");
+        assert!(parse("platform application update 30 --availability MARKET").is_ok());
+    }
 }

@@ -132,7 +132,7 @@ fn file_body(content: &'static Value) -> Option<FileBody> {
 
 impl Field {
     fn of(name: &'static str, schema: &'static Value, described: &'static str) -> Self {
-        let schema = resolved(schema);
+        let schema = valued(schema);
         let is = |kind: &str| match &schema["type"] {
             Value::Array(kinds) => kinds.iter().all(|one| one == kind || one == "null"),
             one => one == kind,
@@ -175,7 +175,10 @@ fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<
     required.extend(schema["required"].as_array().into_iter().flatten().map(text));
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let is_source = name == "source" && required.contains(&"source");
-        let is_structured = ["object", "array"].iter().any(|kind| resolved(member)["type"] == *kind);
+        let kinds = &valued(member)["type"];
+        let is =
+            |kind: &str| *kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&kind.into()));
+        let is_structured = ["object", "array"].into_iter().any(is);
         if is_source || !is_structured {
             members.push(Field::of(name, member, text(&member["description"])));
         }
@@ -187,6 +190,16 @@ fn resolved(value: &'static Value) -> &'static Value {
     match value["$ref"].as_str().and_then(|reference| REFERENCE.pointer(reference.strip_prefix('#')?)) {
         Some(referred) => resolved(referred),
         None => value,
+    }
+}
+
+/// Resolves a reference, and the one alternative to `null` of a value that may be removed.
+fn valued(value: &'static Value) -> &'static Value {
+    let value = resolved(value);
+    let alternatives = value["anyOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match alternatives {
+        [one, none] if none["type"] == "null" => resolved(one),
+        _ => value,
     }
 }
 
