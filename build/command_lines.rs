@@ -60,7 +60,8 @@ fn flags(document: &Value, noun: &Noun, body: &Value, verb: Verb) -> Vec<String>
     collect(document, &body["schema"], &mut known);
     let mut words = Vec::new();
     for (name, value) in members(&body["example"]) {
-        let is = |fixed: &str, json: &str| fixed == name && json == value.to_string();
+        let written = value.to_string();
+        let is = |fixed: &str, json: &str| fixed == name && json == written;
         if verb == Verb::Create && noun.fixed.iter().any(|(fixed, json)| is(fixed, json)) {
             continue;
         }
