@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 const MEDIA: &str = "application/vnd.example.platform.";
 
 /// The common definitions of the files, and the parts of the document that are assembled so far.
+#[derive(Default)]
 struct Assembly {
     common: Value,
     /// Lists of parameters that operations include under one name.
@@ -31,14 +32,7 @@ struct Noun<'f> {
 pub(crate) fn assemble(folder: &Path, version: &str) -> Value {
     let common = read(folder, "common");
     let files: Vec<Value> = list(&common["files"]).map(|name| read(folder, text(name))).collect();
-    let mut assembly = Assembly {
-        groups: Map::new(),
-        parameters: Map::new(),
-        schemas: Map::new(),
-        paths: Map::new(),
-        tags: Vec::new(),
-        common: common.clone(),
-    };
+    let mut assembly = Assembly { common: common.clone(), ..Assembly::default() };
     for file in std::iter::once(&common).chain(&files) {
         assembly.define(file);
     }
@@ -59,6 +53,7 @@ pub(crate) fn assemble(folder: &Path, version: &str) -> Value {
         "security": [{"basic": []}, {"bearer": []}],
         "tags": assembly.tags,
         "paths": assembly.paths,
+        "x-roles": role_names(&read(folder, "roles")),
         "components": {
             "schemas": assembly.schemas,
             "parameters": assembly.parameters,
@@ -75,6 +70,11 @@ fn read(folder: &Path, name: &str) -> Value {
     let path = folder.join(format!("{name}.yaml"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Returns the meaning of each role by its full name.
+fn role_names(file: &Value) -> Map<String, Value> {
+    members(&file["roles"]).map(|(name, meaning)| (format!("ROLE_{name}"), meaning.clone())).collect()
 }
 
 fn list(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
@@ -128,10 +128,10 @@ impl Assembly {
                 "required": ["self", array, "statistics"],
                 "properties": {
                     "self": {"$ref": "Link"},
-                    array: {"type": "array", "items": {"$ref": member}},
+                    array: {"type": "array", "items": {"$ref": member}, "description": "The members of the page."},
                     "statistics": {"$ref": "Statistics"},
-                    "prev": {"$ref": "Link"},
-                    "next": {"$ref": "Link"},
+                    "prev": {"$ref": "Link", "description": "The previous page; absent on the first."},
+                    "next": {"$ref": "Link", "description": "The next page; absent on the last."},
                 },
                 "additionalProperties": false,
             });
@@ -313,7 +313,9 @@ impl Assembly {
 
     fn error_responses(&self) -> Value {
         let of = |(status, error): (&str, &Value)| {
-            (text(&error["name"]).to_owned(), error_response(status, &error["description"], None))
+            let mut response = error_response(status, &error["description"], None);
+            response["x-status"] = status.into();
+            (text(&error["name"]).to_owned(), response)
         };
         members(&self.common["errors"]).map(of).collect::<Map<_, _>>().into()
     }

@@ -2,10 +2,26 @@
 //! of all routes from the files in docs/openapi, with pages from that document and from the guides; at `/` it is the
 //! [console]. Each file is compressed and becomes part of the binary.
 
+mod command_lines;
 mod console;
 mod document;
+mod examples;
+mod html;
 mod markdown;
+#[path = "../src/client/noun.rs"]
+#[allow(dead_code, reason = "the examples need only the verbs and the members with flags of their own")]
+mod noun;
+#[path = "../src/client/nouns.rs"]
+mod nouns;
+#[path = "../src/client/nouns_of_accounts.rs"]
+mod nouns_of_accounts;
+mod operations;
 mod pages;
+mod reference;
+mod roles;
+mod schemas;
+mod search;
+mod types;
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -19,6 +35,9 @@ use flate2::write::GzEncoder;
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=docs");
+    for table in ["noun", "nouns", "nouns_of_accounts"] {
+        println!("cargo::rerun-if-changed=src/client/{table}.rs");
+    }
     let (root, out) = (variable("CARGO_MANIFEST_DIR"), variable("OUT_DIR"));
     let (docs, out) = (Path::new(&root).join("docs"), Path::new(&out));
 
@@ -27,7 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let mut table = String::from("/// The pages below `/docs` by their paths, compressed with gzip.\n");
     table.push_str("static PAGES: &[(&str, &[u8])] = &[\n");
-    for (path, html) in pages::all(&docs, &document) {
+    let pages = pages::all(&docs, &document);
+    save(&out.join("search.json.gz"), &pages::index(&docs, &pages));
+    for (path, html) in pages {
         let file = format!("page-{}.html.gz", path.replace('/', "-"));
         save(&out.join(&file), &html);
         writeln!(table, "    ({path:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}\"))),")

@@ -295,14 +295,21 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
     paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
-    // The documentation is the same for everyone.
-    paths.push(at("/openapi.json").get(documentation::get_reference).announcing_head());
-    paths.push(at("/docs").get(documentation::get_index).announcing_head());
-    paths.push(at("/docs/errors").get(error_page::get).announcing_head());
-    paths.push(at("/docs/{page}").get(documentation::get_page).announcing_head());
-    paths.push(at("/docs/{folder}/{page}").get(documentation::get_page_of_folder).announcing_head());
+    paths.extend(of_documentation());
     paths.extend(of_operators());
     paths
+}
+
+/// Returns the paths of the documentation, which is the same for everyone.
+fn of_documentation() -> [Path; 6] {
+    [
+        at("/openapi.json").get(documentation::get_reference).announcing_head(),
+        at("/docs").get(documentation::get_index).announcing_head(),
+        at("/docs/errors").get(error_page::get).announcing_head(),
+        at("/docs/search").get(documentation::search).announcing_head(),
+        at("/docs/{page}").get(documentation::get_page).announcing_head(),
+        at("/docs/{folder}/{page}").get(documentation::get_page_of_folder).announcing_head(),
+    ]
 }
 
 /// Returns the paths for operators' tools. Load balancers and uptime monitors send HEAD requests.

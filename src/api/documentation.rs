@@ -5,17 +5,22 @@
 use std::io::Read;
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use flate2::read::GzDecoder;
 use platform_model::naming::{Naming, naming};
 
+use super::documentation_search;
 use crate::http::encoding::accepts_gzip;
 use crate::http::error::{ApiError, Result};
+use crate::http::query::Query;
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// The OpenAPI document, compressed with gzip.
 static REFERENCE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.gz"));
+
+/// The place of the results in the page of the search.
+const RESULTS: &str = "<!--results-->";
 
 /// The pages have no scripts, and their only style is inline.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
@@ -23,6 +28,12 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ances
 /// Returns the OpenAPI document of all routes, with the vendor names of this deployment (C-20).
 pub fn reference() -> String {
     inflated(REFERENCE)
+}
+
+/// Returns the path below `/docs` and the HTML of every page.
+#[cfg(test)]
+pub(crate) fn pages() -> impl Iterator<Item = (&'static str, String)> {
+    PAGES.iter().map(|(path, html)| (*path, inflated(html)))
 }
 
 /// `GET` and `HEAD /openapi.json`: returns the OpenAPI document of all routes.
@@ -36,6 +47,20 @@ pub async fn get_reference(request: HttpRequest) -> HttpResponse {
 /// None.
 pub async fn get_index(request: HttpRequest) -> Result<HttpResponse> {
     page(&request, "")
+}
+
+/// `GET` and `HEAD /docs/search?q=<words>`: returns the sections of all pages that contain the words.
+///
+/// # Errors
+/// None.
+pub async fn search(request: HttpRequest) -> Result<HttpResponse> {
+    let query = Query::parse(request.query_string());
+    let question = documentation_search::bounded(query.get("q").unwrap_or_default());
+    let page = inflated(find("search").expect("the build makes this page"));
+    let shown = documentation_search::escaped(&question);
+    let page = page.replacen("name=\"q\"", &format!("name=\"q\" value=\"{shown}\""), 1);
+    let page = page.replacen(RESULTS, &documentation_search::results(&question), 1);
+    Ok(headed("text/html;charset=UTF-8").body(page))
 }
 
 /// `GET` and `HEAD /docs/<page>`: returns a page.
@@ -59,20 +84,29 @@ pub async fn get_page_of_folder(
 }
 
 fn page(request: &HttpRequest, path: &str) -> Result<HttpResponse> {
-    let page = PAGES.iter().find(|(known, _)| *known == path);
-    let (_, html) = page.ok_or_else(|| ApiError::NoSuchPath(request.path().chars().take(200).collect()))?;
+    let html = find(path).ok_or_else(|| ApiError::NoSuchPath(request.path().chars().take(200).collect()))?;
     Ok(respond(request, html, "text/html;charset=UTF-8"))
 }
 
-/// Returns the response with a compressed text, which is decompressed if the client does not accept gzip.
-fn respond(request: &HttpRequest, compressed: &'static [u8], content_type: &'static str) -> HttpResponse {
+fn find(path: &str) -> Option<&'static [u8]> {
+    PAGES.iter().find(|(known, _)| *known == path).map(|(_, html)| *html)
+}
+
+/// Returns the beginning of a response that everyone may store.
+fn headed(content_type: &'static str) -> HttpResponseBuilder {
     let mut response = HttpResponse::Ok();
     response
         .insert_header((header::CONTENT_TYPE, content_type))
         .insert_header((header::CACHE_CONTROL, "public, max-age=3600"))
-        .insert_header((header::VARY, "Accept-Encoding"))
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
+    response
+}
+
+/// Returns the response with a compressed text, which is decompressed if the client does not accept gzip.
+fn respond(request: &HttpRequest, compressed: &'static [u8], content_type: &'static str) -> HttpResponse {
+    let mut response = headed(content_type);
+    response.insert_header((header::VARY, "Accept-Encoding"));
     if accepts_gzip(request.headers()) && *naming() == Naming::default() {
         response.insert_header((header::CONTENT_ENCODING, "gzip")).body(compressed)
     } else {
@@ -81,7 +115,7 @@ fn respond(request: &HttpRequest, compressed: &'static [u8], content_type: &'sta
 }
 
 /// Decompresses a text and inserts the vendor names of this deployment.
-fn inflated(compressed: &[u8]) -> String {
+pub(super) fn inflated(compressed: &[u8]) -> String {
     let mut text = String::new();
     GzDecoder::new(compressed).read_to_string(&mut text).expect("the build compressed a text");
     let (own, known) = (naming(), Naming::default());

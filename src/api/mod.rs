@@ -12,6 +12,7 @@ pub mod current_application;
 pub mod current_user;
 pub mod device_credentials;
 pub mod documentation;
+mod documentation_search;
 pub mod entry;
 pub mod error_page;
 pub mod event_binaries;

@@ -5,11 +5,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command, value_parser};
 
 use super::listed::Listed;
+pub(super) use super::noun::kebab;
 use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{RESPONSE, api, batch, confirm, listed, many, register, secret, upload};
+use super::{RESPONSE, api, batch, confirm, help, listed, many, register, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -143,22 +144,12 @@ fn further_members(command: Command) -> Command {
 pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<Item = Arg> {
     fields.iter().map(move |field| {
         let flag = format!("{name}{}", kebab(field.name));
-        let mut arg = Arg::new(format!("{id}{}", field.name)).help(first_sentence(field.description));
-        arg = match field.name {
+        let arg = Arg::new(format!("{id}{}", field.name)).help(help::of(field));
+        let arg = match field.name {
             "q" => arg.short('q').long(flag),
             "source" | "deviceId" => arg.long(flag).visible_alias("device"),
             _ => arg.long(flag),
         };
-        if secret::is_secret(field) {
-            let about = first_sentence(field.description);
-            let about = if about.is_empty() { "Password" } else { about };
-            arg = arg.help(format!("{about}; {}", secret::HELP));
-        }
-        if field.is_time {
-            let about = first_sentence(field.description);
-            let about = if about.is_empty() { "Time" } else { about };
-            arg = arg.help(format!("{about}; -90min, -1h and -7d are times before now"));
-        }
         if !field.allowed.is_empty() {
             return arg.value_parser(PossibleValuesParser::new(field.allowed.clone())).value_name("VALUE");
         }
@@ -178,23 +169,6 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
                 .default_missing_value("true"),
         }
     })
-}
-
-/// Returns the name of a flag in kebab case: `dateFrom` becomes `date-from`.
-pub(super) fn kebab(name: &str) -> String {
-    let mut flag = String::new();
-    for character in name.chars() {
-        if (character.is_ascii_uppercase() || character == '_') && !flag.ends_with('-') {
-            flag.push('-');
-        }
-        flag.extend(Some(character.to_ascii_lowercase()).filter(|character| *character != '_'));
-    }
-    flag
-}
-
-fn first_sentence(text: &'static str) -> &'static str {
-    let end = text.find(". ").unwrap_or(text.len());
-    text[..end].trim_end_matches('.')
 }
 
 fn number(text: &str) -> Result<serde_json::Number, String> {
@@ -339,32 +313,6 @@ mod tests {
     #[test]
     fn every_operation_is_in_the_reference_and_no_flag_is_there_twice() {
         complete().debug_assert();
-    }
-
-    #[test]
-    fn examples_of_the_help_are_command_lines() {
-        for noun in nouns() {
-            let examples = noun.examples.replace("\\\n", " ");
-            for line in examples.lines().flat_map(|line| line.split(" | ")) {
-                let words = words_of(line);
-                let parsed = complete().try_get_matches_from(&words);
-                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-            }
-        }
-    }
-
-    /// Splits a line at spaces outside quotes.
-    fn words_of(line: &str) -> Vec<String> {
-        let (mut words, mut quote) = (vec![String::new()], None);
-        for character in line.trim().chars() {
-            match (character, quote) {
-                ('"' | '\'', None) => quote = Some(character),
-                (end, Some(begun)) if end == begun => quote = None,
-                (' ', None) => words.push(String::new()),
-                (other, _) => words.last_mut().unwrap().push(other),
-            }
-        }
-        words.into_iter().filter(|word| !word.is_empty()).collect()
     }
 
     #[test]

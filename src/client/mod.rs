@@ -15,6 +15,7 @@ mod commands;
 mod confirm;
 pub(crate) mod content;
 pub(crate) mod failure;
+mod help;
 pub(crate) mod http;
 mod listed;
 mod login;
@@ -23,6 +24,8 @@ mod noun;
 mod nouns;
 mod nouns_of_accounts;
 mod output;
+#[cfg(test)]
+mod printed_lines;
 pub(crate) mod profile;
 mod reference;
 mod register;

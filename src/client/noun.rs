@@ -87,3 +87,15 @@ pub(super) const PLAIN: Noun = Noun {
     loss: "",
     examples: "",
 };
+
+/// Returns the name of a flag in kebab case: `dateFrom` becomes `date-from`.
+pub(super) fn kebab(name: &str) -> String {
+    let mut flag = String::new();
+    for character in name.chars() {
+        if (character.is_ascii_uppercase() || character == '_') && !flag.ends_with('-') {
+            flag.push('-');
+        }
+        flag.extend(Some(character.to_ascii_lowercase()).filter(|character| *character != '_'));
+    }
+    flag
+}

@@ -60,6 +60,8 @@ pub(super) struct Field {
     pub(super) allowed: Vec<&'static str>,
     /// Whether it is a time.
     pub(super) is_time: bool,
+    /// Whether requests without it are refused.
+    pub(super) is_required: bool,
 }
 
 /// The type of a value.
@@ -90,15 +92,14 @@ impl Operation {
         let filters = parameters
             .filter(|parameter| parameter["in"] == "query" && !PAGING.contains(&text(&parameter["name"])))
             .map(|parameter| {
-                Field::of(text(&parameter["name"]), &parameter["schema"], text(&parameter["description"]))
+                let name = text(&parameter["name"]);
+                let mut field = Field::of(name, &parameter["schema"], text(&parameter["description"]));
+                field.is_required = parameter["required"] == true;
+                field
             })
             .collect();
-        let (mut members, mut required) = (Vec::new(), Vec::new());
-        collect(
-            &described["requestBody"]["content"]["application/json"]["schema"],
-            &mut members,
-            &mut required,
-        );
+        let (members, required) =
+            members_of(&described["requestBody"]["content"]["application/json"]["schema"]);
         let page = resolved(&described["responses"]["200"]["content"]["application/json"]["schema"]);
         let mut of_page = page["properties"].as_object().into_iter().flatten();
         Self {
@@ -131,7 +132,7 @@ fn file_body(content: &'static Value) -> Option<FileBody> {
 
 impl Field {
     fn of(name: &'static str, schema: &'static Value, described: &'static str) -> Self {
-        let schema = resolved(schema);
+        let schema = valued(schema);
         let is = |kind: &str| match &schema["type"] {
             Value::Array(kinds) => kinds.iter().all(|one| one == kind || one == "null"),
             one => one == kind,
@@ -146,8 +147,18 @@ impl Field {
         let described = if described.is_empty() { text(&schema["description"]) } else { described };
         let allowed = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let is_time = schema["format"] == "date-time" || ["dateFrom", "dateTo"].contains(&name);
-        Self { name, description: described, kind, allowed, is_time }
+        Self { name, description: described, kind, allowed, is_time, is_required: false }
     }
+}
+
+/// Returns the members of a body that a flag can set, and the names of all required members.
+fn members_of(schema: &'static Value) -> (Vec<Field>, Vec<&'static str>) {
+    let (mut members, mut required) = (Vec::new(), Vec::new());
+    collect(schema, &mut members, &mut required);
+    for member in &mut members {
+        member.is_required = required.contains(&member.name);
+    }
+    (members, required)
 }
 
 /// Collects the members of a body. Of alternative schemas the first is used, which is the single object.
@@ -164,7 +175,10 @@ fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<
     required.extend(schema["required"].as_array().into_iter().flatten().map(text));
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let is_source = name == "source" && required.contains(&"source");
-        let is_structured = ["object", "array"].iter().any(|kind| resolved(member)["type"] == *kind);
+        let kinds = &valued(member)["type"];
+        let is =
+            |kind: &str| *kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&kind.into()));
+        let is_structured = ["object", "array"].into_iter().any(is);
         if is_source || !is_structured {
             members.push(Field::of(name, member, text(&member["description"])));
         }
@@ -176,6 +190,16 @@ fn resolved(value: &'static Value) -> &'static Value {
     match value["$ref"].as_str().and_then(|reference| REFERENCE.pointer(reference.strip_prefix('#')?)) {
         Some(referred) => resolved(referred),
         None => value,
+    }
+}
+
+/// Resolves a reference, and the one alternative to `null` of a value that may be removed.
+fn valued(value: &'static Value) -> &'static Value {
+    let value = resolved(value);
+    let alternatives = value["anyOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match alternatives {
+        [one, none] if none["type"] == "null" => resolved(one),
+        _ => value,
     }
 }
 

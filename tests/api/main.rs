@@ -25,6 +25,7 @@ mod browser;
 mod bulk_operations;
 mod conventions;
 mod database;
+mod documentation;
 mod entry;
 mod event_binaries;
 mod events;
