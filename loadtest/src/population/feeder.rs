@@ -88,7 +88,7 @@ mod tests {
     fn rows_are_used_in_order_and_again_from_the_first_one() {
         let feeder = Feeder::parse("f", "kind,text\na,\"x, y\"\r\nb,z").unwrap();
         assert_eq!(feeder.columns, ["kind", "text"]);
-        let feeders = Feeders::new(&[feeder.clone()], 0, 1);
+        let feeders = Feeders::new(std::slice::from_ref(&feeder), 0, 1);
         let firsts: Vec<&str> = (0..3).map(|_| feeders.next(0)[0].as_str()).collect();
         assert_eq!(firsts, ["a", "b", "a"]);
         assert_eq!(feeders.next(0), ["b", "z"]);
