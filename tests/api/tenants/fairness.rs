@@ -2,13 +2,20 @@
 
 use std::pin::pin;
 
+use std::time::Duration;
+
 use crate::harness::tenants::management;
 use crate::harness::{TestDatabase, TestServer, eventually, soon};
 
 #[tokio::test]
 async fn slow_reads_of_a_tenant_leave_connections_for_another() {
     let database = TestDatabase::create().await;
-    let server = TestServer::start_on(&database, |settings| settings.read_connections = 2).await;
+    let server = TestServer::start_on(&database, |settings| {
+        settings.read_connections = 2;
+        // The reads wait for the lock as long as the test holds it, on a busy machine too.
+        settings.limits.statement_timeout = Duration::from_secs(600);
+    })
+    .await;
     let (quiet, noisy) = (server.admin(), management(&server));
     let list = "/inventory/managedObjects?pageSize=1";
     assert_eq!(quiet.get(list).await.status, 200);
