@@ -81,6 +81,8 @@ async fn subscriptions_that_several_servers_change_at_once_are_all_carried_out()
     let unknown: Vec<_> =
         refused.iter().filter(|reply| !reply["error"].as_str().unwrap().starts_with("503::")).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
+    // A message follows its session, and only one that does not catch up for seconds is refused.
+    assert!(refused.len() < 36, "{} of 360 messages are refused", refused.len());
     assert!(session.is_known().await);
     drop(tokio::time::timeout(Duration::from_secs(1), held.answer()).await);
 }

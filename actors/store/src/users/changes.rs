@@ -146,7 +146,7 @@ pub async fn update_password(
 ///
 /// # Errors
 /// `NotFound`; `Forbidden` when the caller has no authority over the user or lacks a permission it grants; `Refused`
-/// when the last administrator would be disabled; `Invalid` for an unknown owner.
+/// when the last administrator would be disabled; `Invalid` for an unknown owner; `QuotaExceeded` (Z-20).
 pub async fn update_user(
     database: &Database,
     administration: &Administration,

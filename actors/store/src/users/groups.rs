@@ -200,7 +200,8 @@ pub async fn list_groups(
 /// permission end.
 ///
 /// # Errors
-/// `NotFound`; `Refused` for a new name of `admins` or `devices` (U-02); `Duplicate` when the name is in use.
+/// `NotFound`; `Refused` for a new name of `admins` or `devices` (U-02); `Duplicate` when the name is in use;
+/// `QuotaExceeded` (Z-20).
 pub async fn update_group(
     database: &Database,
     administration: &Administration,
