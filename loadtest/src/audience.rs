@@ -10,14 +10,14 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use crate::bayeux;
+use crate::bayeux::long_polling::LongPolling;
+use crate::bayeux::websocket::WebSocket;
 use crate::error::Error;
+use crate::http::target::Target;
 use crate::ledger::ReceiverId;
-use crate::long_polling::LongPolling;
+use crate::ledger::run::Run;
 use crate::nchan::NchanPoll;
 use crate::progress::Progress;
-use crate::run::Run;
-use crate::target::Target;
-use crate::websocket::WebSocket;
 
 /// The longest time in which the whole audience must be open.
 const OPENING_LIMIT: Duration = Duration::from_secs(600);

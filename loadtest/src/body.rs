@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::csv::{self, rows};
-use crate::mark::{FRAGMENT, Mark};
+use crate::ledger::mark::{FRAGMENT, Mark};
 use crate::object_kind::ObjectKind;
 use crate::operations;
 

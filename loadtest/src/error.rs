@@ -3,6 +3,29 @@
 
 use std::io;
 
+/// The reason why a response is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ParseError {
+    /// The status line is not `HTTP/1.1 <code> …`.
+    #[error("status line")]
+    StatusLine,
+    /// The head is larger than 16 KiB.
+    #[error("head too long")]
+    HeadTooLong,
+    /// Neither a length nor chunks: the end of the body is unknown.
+    #[error("body without length")]
+    Unframed,
+    /// `Content-Length` is not a number.
+    #[error("content length")]
+    Length,
+    /// A chunk size or a chunk end is malformed.
+    #[error("chunk framing")]
+    Chunk,
+    /// Bytes follow the response although nothing more was requested.
+    #[error("bytes after the response")]
+    Surplus,
+}
+
 /// An error that ends a run, or one client within it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -19,7 +42,7 @@ pub(crate) enum Error {
     },
     /// The server sent something that is not HTTP/1.1 as the generator supports it.
     #[error("malformed HTTP response: {0}")]
-    Response(#[from] crate::response::ParseError),
+    Response(#[from] ParseError),
     /// The response to a step of the preparation had an unexpected status.
     #[error("{step}: status {status}: {body}")]
     Status {

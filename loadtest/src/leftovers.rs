@@ -10,9 +10,9 @@ use time::format_description::well_known::Rfc3339;
 use crate::cli::{Clean, Common};
 use crate::devices;
 use crate::error::Error;
-use crate::pages::{PAGE_SIZE, each_page};
+use crate::http::pages::{PAGE_SIZE, each_page};
+use crate::http::target::Target;
 use crate::report;
-use crate::target::Target;
 
 /// The beginning of the types of all devices that runs create. A registered fleet adds the microseconds of its start.
 const TYPES: &str = "loadtest_";

@@ -4,56 +4,37 @@
 //!
 //! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (scenario files),
 //! [`body`] and [`poster`] (the posts), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
-//! [`agents`] (the clients that execute operations), [`run`], [`ledger`], [`session_ledger`] and [`operation_ledger`]
-//! (the records of posts and deliveries), [`read_back`] (the comparison with the stored data), [`report`] (the output).
+//! [`ledger`] and [`operation_ledger`] (the records of posts and
+//! deliveries), [`read_back`] (the comparison with the stored data), [`report`] (the output).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
-mod agents;
 mod audience;
 mod bayeux;
 mod body;
 mod cli;
-mod connection;
 mod csv;
-mod curve;
 mod devices;
-mod download;
 mod error;
-mod fleet_registration;
-mod gaps;
+mod http;
 mod interruption;
-mod inventory;
-mod latency;
 mod ledger;
 mod leftovers;
-mod long_polling;
-mod mark;
 mod nchan;
 mod object_kind;
 mod operation_ledger;
 mod operations;
-mod pages;
 mod population;
 mod poster;
 mod progress;
-mod quantity;
 mod random;
 mod read_back;
 mod record;
 mod report;
-mod response;
-mod run;
 mod scenario;
 mod scenario_file;
 mod schedule;
-mod server_child;
-mod server_process;
-mod session_ledger;
-mod stream;
-mod target;
-mod vigil;
-mod websocket;
+mod server;
 mod year;
 
 use std::process::ExitCode;
@@ -84,14 +65,14 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
     match command {
         ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),
         ProgramCommand::Run(settings) => {
-            target::raise_open_file_limit();
+            http::target::raise_open_file_limit();
             let file = ScenarioFile::read(&settings.file, &settings.settings, &common)?;
             let clients = if settings.workers.is_empty() { file.clients() } else { 0 };
-            target::expect_open_files(clients)?;
+            http::target::expect_open_files(clients)?;
             on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
         }
         ProgramCommand::Worker(settings) => {
-            target::raise_open_file_limit();
+            http::target::raise_open_file_limit();
             common.accept_certificates();
             on_runtime(
                 common.threads,
@@ -115,8 +96,8 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
 }
 
 fn measure(arguments: &Arguments) -> Result<bool, Error> {
-    target::raise_open_file_limit();
-    target::expect_open_files(arguments.scenario.clients())?;
+    http::target::raise_open_file_limit();
+    http::target::expect_open_files(arguments.scenario.clients())?;
     let report = on_runtime(arguments.common.threads, until_interrupted(arguments))??;
     report.print();
     if let Some(path) = &arguments.common.json {

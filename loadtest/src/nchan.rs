@@ -2,9 +2,9 @@
 //! broadcasts messages from memory, without users, tenants and a database.
 
 use crate::body::Kind;
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::target::Target;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
 
 /// The first part of the paths of publishers.
 const PUBLISH: &str = "/publish";

@@ -6,10 +6,10 @@ use std::ops::{Range, RangeInclusive};
 
 use serde::{Deserialize, Serialize};
 
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::run::histogram;
 use crate::operations::{Operation, Status};
 use crate::report::Fact;
-use crate::run::histogram;
 
 /// The way in which an agent learned of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

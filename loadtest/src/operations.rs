@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::mark::Mark;
-use crate::pages::{PAGE_SIZE, each_page};
-use crate::target::Target;
+use crate::http::connection::Connection;
+use crate::http::pages::{PAGE_SIZE, each_page};
+use crate::http::target::Target;
+use crate::ledger::mark::Mark;
 
 /// The path of operations.
 pub(crate) const PATH: &str = "/devicecontrol/operations";

@@ -9,12 +9,12 @@ use tokio::task::JoinSet;
 use crate::body::{Kind, Marked};
 use crate::csv::rows::FromRow;
 use crate::error::Error;
+use crate::http::pages::{PAGE_SIZE, each_page};
+use crate::http::target::Target;
 use crate::ledger::ReceiverId;
-use crate::mark::Mark;
-use crate::pages::{PAGE_SIZE, each_page};
+use crate::ledger::mark::Mark;
+use crate::ledger::run::Run;
 use crate::progress::Progress;
-use crate::run::Run;
-use crate::target::Target;
 
 /// The number of connections that read.
 const CONNECTIONS: usize = 8;
@@ -117,8 +117,8 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::http::target::Reach;
     use crate::ledger::{Outcome, Watch};
-    use crate::target::Reach;
 
     /// Responds to each request with the page that its target names.
     async fn serve(listener: TcpListener, pages: Vec<(String, String)>) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 
 use super::template_set::{CREATE_ALARM, CREATE_EVENT, CREATE_MEASUREMENT};
-use crate::mark::Mark;
+use crate::ledger::mark::Mark;
 use crate::object_kind::ObjectKind;
 
 /// The type and fragment of a measurement from row 200.

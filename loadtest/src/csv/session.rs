@@ -4,12 +4,12 @@ use super::lines::lines;
 use super::poll_response::listed;
 use super::template_set::{ASK_PENDING, OBJECT};
 use super::{ACCEPT, PATH, x_id};
-use crate::connection::Connection;
+use crate::bayeux::long_polling::LongPolling;
 use crate::error::Error;
-use crate::long_polling::LongPolling;
-use crate::mark::Mark;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
+use crate::ledger::mark::Mark;
 use crate::operations::{Operation, Status};
-use crate::target::Target;
 
 /// The response line of an error of a row.
 const REFUSED: &str = "40";

@@ -4,10 +4,10 @@
 use super::lines::{lines, quoted};
 use super::{ACCEPT, PATH, x_id};
 use crate::error::Error;
-use crate::mark;
+use crate::http::pages::PAGE_SIZE;
+use crate::http::target::Target;
+use crate::ledger::mark;
 use crate::operations;
-use crate::pages::PAGE_SIZE;
-use crate::target::Target;
 
 /// The row that creates an event, with device and mark.
 pub(crate) const CREATE_EVENT: &str = "600";

@@ -17,9 +17,9 @@ use super::world::{Device, Login, World};
 use crate::bayeux;
 use crate::csv::session::CsvDevice;
 use crate::error::Error;
+use crate::ledger::session::{ClientId, Scope, SessionLedger};
 use crate::object_kind::ObjectKind;
 use crate::random;
-use crate::session_ledger::{ClientId, Scope, SessionLedger};
 
 /// The longest time to open a session before the client tries the next server.
 const OPENING_LIMIT: Duration = Duration::from_secs(5);

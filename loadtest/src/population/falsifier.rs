@@ -1,8 +1,8 @@
 //! Falsifies received notifications before they are recorded, to show that the ledger notices it.
 
 use super::plan::Falsification;
-use crate::mark::Mark;
-use crate::session_ledger::ClientId;
+use crate::ledger::mark::Mark;
+use crate::ledger::session::ClientId;
 
 /// One of this many notifications is falsified.
 const EVERY: u64 = 1000;
@@ -46,7 +46,7 @@ impl Falsifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session_ledger::{Promise, Scope, SessionLedger};
+    use crate::ledger::session::{Promise, Scope, SessionLedger};
 
     /// Returns what the ledger finds lost, doubled and reordered when 1500 notifications of a device are falsified.
     fn faults(kind: Option<Falsification>) -> [u64; 3] {

@@ -16,11 +16,11 @@ use super::posters::{Due, Posted, Posters};
 use super::shared::{Shared, lock};
 use crate::error::Error;
 use crate::ledger::Outcome;
+use crate::ledger::session::{ClientId, SessionLedger};
 use crate::object_kind::ObjectKind;
 use crate::operation_ledger::OperationLedger;
 use crate::random::Seeded;
 use crate::schedule::{self, Schedule};
-use crate::session_ledger::{ClientId, SessionLedger};
 
 /// The longest time until all clients have a session, at the start and at the end.
 const OPENING_LIMIT: Duration = Duration::from_secs(300);

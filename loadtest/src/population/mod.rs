@@ -50,18 +50,18 @@ use self::world::World;
 use crate::body::Kind;
 use crate::cli::Common;
 use crate::error::Error;
+use crate::http::target::Target;
 use crate::interruption::interrupted;
+use crate::ledger::mark::{self, Mark};
+use crate::ledger::run::Run;
+use crate::ledger::session::{Disturbed, TOPICS};
 use crate::ledger::{ReceiverId, Watch};
-use crate::mark::{self, Mark};
 use crate::operations::{self, Operation};
 use crate::progress::Progress;
 use crate::random::Seeded;
 use crate::read_back::{Lanes, read_back};
 use crate::report::Report;
-use crate::run::Run;
-use crate::server_process::Process;
-use crate::session_ledger::{Disturbed, TOPICS};
-use crate::target::Target;
+use crate::server::process::Process;
 
 /// If nothing has arrived for this long after the last post, the run expects nothing more.
 const QUIET: Duration = Duration::from_secs(2);

@@ -12,17 +12,17 @@ use super::clients::ClientSpec;
 use super::orders::Order;
 use super::plan::Transport;
 use crate::bayeux;
+use crate::bayeux::long_polling::LongPolling;
+use crate::bayeux::websocket::WebSocket;
 use crate::csv::STATIC;
 use crate::csv::poll_response::notified;
 use crate::csv::session::{CsvDevice, marks};
 use crate::error::Error;
-use crate::long_polling::LongPolling;
-use crate::mark::Mark;
+use crate::http::target::Target;
+use crate::ledger::mark::Mark;
 use crate::operation_ledger::SeenBy;
 use crate::operations::Operation;
 use crate::random;
-use crate::target::Target;
-use crate::websocket::WebSocket;
 
 /// The longest pause before the client tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn marks_and_operations_of_a_response_are_read() {
-        let mark = format!(r#""{}":"1-2-3-4""#, crate::mark::FRAGMENT);
+        let mark = format!(r#""{}":"1-2-3-4""#, crate::ledger::mark::FRAGMENT);
         let operation =
             format!(r#"{{"id":"7","deviceId":"9","creationTime":"x","status":"PENDING",{mark}}}"#);
         let batch = format!(

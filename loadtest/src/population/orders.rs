@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::session_ledger::ClientId;
+use crate::ledger::session::ClientId;
 
 /// An order to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

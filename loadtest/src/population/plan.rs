@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::feeder::Feeder;
 use super::template::Template;
-use crate::curve::Curve;
 use crate::object_kind::ObjectKind;
 use crate::random::Seeded;
+use crate::schedule::curve::Curve;
 
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]

@@ -15,15 +15,15 @@ use super::plan::{Act, Mode, Reader, Transport};
 use super::shared::lock;
 use super::template::{self, Values};
 use crate::body::{self, Kind};
-use crate::connection::Connection;
 use crate::csv::verdict::Verdict;
 use crate::csv::{ACCEPT, x_id};
 use crate::error::Error;
+use crate::http::connection::Connection;
+use crate::http::pages::Page;
 use crate::ledger::Outcome;
-use crate::mark::Mark;
-use crate::pages::Page;
+use crate::ledger::mark::Mark;
+use crate::ledger::session::{Promise, TOPICS};
 use crate::poster::Responses;
-use crate::session_ledger::{Promise, TOPICS};
 
 /// The longest time until a response.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);

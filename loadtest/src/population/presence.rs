@@ -7,8 +7,8 @@ use tokio::time::{Instant, interval};
 use super::Shared;
 use super::orders::Order;
 use super::plan::PhasePlan;
-use crate::curve::Curve;
-use crate::session_ledger::ClientId;
+use crate::ledger::session::ClientId;
+use crate::schedule::curve::Curve;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 

@@ -9,8 +9,8 @@ use super::plan::Group;
 use super::posters::Posted;
 use super::shared::{Shared, lock};
 use crate::ledger::Audit;
+use crate::ledger::session::{ClientId, Members, SessionAudit, TOPICS};
 use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
-use crate::session_ledger::{ClientId, Members, SessionAudit, TOPICS};
 
 /// The longest time until all sessions are back after a fault of a server, in milliseconds.
 const LONGEST_RETURN: u64 = 10_000;

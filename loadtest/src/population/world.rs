@@ -9,10 +9,10 @@ use serde_json::json;
 use super::plan::{Group, Plan, Transport};
 use crate::csv::template_set::{self, TemplateSet};
 use crate::devices;
+use crate::devices::fleet_registration::{Fleet, Rows};
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
+use crate::http::target::Target;
 use crate::random;
-use crate::target::Target;
 
 const TENANTS: &str = "/tenant/tenants";
 /// The administrator of a tenant that the run creates.

@@ -5,7 +5,7 @@ use time::{Date, OffsetDateTime};
 
 use super::{Counts, KINDS};
 use crate::error::Error;
-use crate::target::Target;
+use crate::http::target::Target;
 
 const DAY_SECONDS: f64 = 86_400.0;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::latency::Latency;
+use crate::ledger::latency::Latency;
 use crate::poster::Responses;
 
 /// Posts; latency is measured from the due time to the response.

@@ -18,9 +18,9 @@ pub(crate) use self::verdict::Fact;
 pub(crate) use self::ways::{Ratio, Way};
 use crate::audience::ClientFailures;
 use crate::error::Error;
-use crate::latency::Delay;
 use crate::ledger::Audit;
-use crate::session_ledger::SessionAudit;
+use crate::ledger::latency::Delay;
+use crate::ledger::session::SessionAudit;
 
 /// The least width of the column of labels, in characters.
 const NARROWEST: usize = 24;

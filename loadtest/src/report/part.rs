@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{Deliveries, Kept, Posts, Queries};
-use crate::latency::Delay;
-use crate::session_ledger::SessionAudit;
+use crate::ledger::latency::Delay;
+use crate::ledger::session::SessionAudit;
 
 /// The figures of a group or of dashboards. Its members have the names of those of a report, so that a threshold finds
 /// them in the same places.

@@ -1,10 +1,10 @@
 //! Tests of the report: the figures are computed and shown as documented.
 
 use super::*;
-use crate::latency::Latency;
+use crate::ledger::latency::Latency;
+use crate::ledger::run::latency_histogram;
 use crate::ledger::{Ledger, Outcome, Watch};
 use crate::poster::Responses;
-use crate::run::latency_histogram;
 
 /// Returns the report of a run with one acknowledged alarm that never arrived.
 fn report() -> Report {

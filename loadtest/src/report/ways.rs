@@ -108,7 +108,7 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Traffic;
+    use crate::http::connection::Traffic;
 
     fn way(kind: &str, posts: u64, rows: u32, traffic: Traffic, turns: &[f64]) -> Way {
         let mut responses = Responses::new();

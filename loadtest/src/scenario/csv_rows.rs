@@ -9,14 +9,14 @@ use crate::body::Kind;
 use crate::cli::{CsvRows, RowLimits, SentBy};
 use crate::csv::{ACCEPT, PATH};
 use crate::devices;
+use crate::devices::fleet_registration::{Fleet, Rows};
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
+use crate::http::target::header_line;
+use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
 use crate::poster::{Poster, Responses, Sender};
 use crate::read_back::{DEVICES, read_back};
 use crate::report::{Cpu, Fact, Ratio, Report, Way};
-use crate::run::Run;
-use crate::target::header_line;
 
 /// A row that changes nothing (row 105).
 const CHILDREN: &str = "105\n";

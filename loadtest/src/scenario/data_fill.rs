@@ -12,7 +12,7 @@ use crate::body::Kind;
 use crate::cli::DataFill;
 use crate::devices;
 use crate::error::Error;
-use crate::mark::Mark;
+use crate::ledger::mark::Mark;
 use crate::progress::Progress;
 use crate::report::Report;
 

@@ -13,12 +13,12 @@ use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::run::{Run, latency_histogram};
 use crate::ledger::{Outcome, Watch};
 use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::report::{Cpu, Deliveries, Posts, Report};
-use crate::run::{Run, latency_histogram};
 
 /// The connections that post on a schedule.
 const POSTERS: u32 = 64;

@@ -10,15 +10,15 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use super::Bench;
+use super::download::Downloader;
 use crate::cli::Hosted;
-use crate::download::Downloader;
 use crate::error::Error;
-use crate::latency::Latency;
+use crate::http::target::Target;
+use crate::ledger::latency::Latency;
+use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
 use crate::random;
 use crate::report::{Fact, Reads, Report};
-use crate::run::latency_histogram;
-use crate::target::Target;
 
 const APPLICATIONS: &str = "/application/applications";
 /// The name of the file in the archive.
@@ -157,7 +157,7 @@ async fn download_until(
     end: Instant,
     target: Arc<Target>,
     request: Vec<u8>,
-) -> Result<Vec<crate::download::Downloaded>, Error> {
+) -> Result<Vec<super::download::Downloaded>, Error> {
     let mut downloader = Downloader::open(&target).await?;
     let mut downloads = Vec::new();
     while Instant::now() < end {

@@ -9,9 +9,9 @@ use futures_util::SinkExt as _;
 use tokio_postgres::{Client, NoTls};
 
 use super::Bench;
+use super::inventory::{Kind, SERIAL, fragments, id, owner, serial, type_and_name};
 use crate::cli::InventoryFill;
 use crate::error::Error;
-use crate::inventory::{Kind, SERIAL, fragments, id, owner, serial, type_and_name};
 use crate::progress::Progress;
 use crate::report::Report;
 

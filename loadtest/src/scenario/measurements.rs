@@ -10,14 +10,14 @@ use crate::body::Kind;
 use crate::cli::{Measurements, Ramp};
 use crate::devices;
 use crate::error::Error;
-use crate::latency::Latency;
+use crate::http::target::header_line;
+use crate::ledger::latency::Latency;
+use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
 use crate::object_kind::ObjectKind;
 use crate::poster::Poster;
 use crate::read_back::{DEVICES, read_back};
 use crate::report::{Posts, Report, Step};
-use crate::run::Run;
-use crate::target::header_line;
 
 /// The 99th percentile in milliseconds above which a server counts as broken.
 const BROKEN: u32 = 1000;

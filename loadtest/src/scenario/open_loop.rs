@@ -9,8 +9,8 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 use crate::ledger::Outcome;
+use crate::ledger::run::Run;
 use crate::poster::{Poster, Responses};
-use crate::run::Run;
 use crate::schedule::Schedule;
 
 /// The time between the start of a schedule and its first post, in microseconds.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::ledger::run::Run;
 use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
-use crate::run::Run;
 use crate::schedule::Schedule;
 
 /// The time between the start of a schedule and its first post, in microseconds.

@@ -9,13 +9,13 @@ use tokio::task::JoinHandle;
 
 use super::Bench;
 use crate::bayeux;
+use crate::bayeux::long_polling;
 use crate::cli::Registration;
+use crate::devices::fleet_registration::{Fleet, Rows, Upload};
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows, Upload};
-use crate::long_polling;
 use crate::poster::Responses;
 use crate::report::{Fact, Posts, Report};
-use crate::server_process::Process;
+use crate::server::process::Process;
 
 /// The interval of samples of the server's memory.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::Bench;
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::latency::Latency;
+use crate::http::connection::Connection;
+use crate::ledger::latency::Latency;
+use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
 use crate::report::Reads;
-use crate::run::latency_histogram;
 
 /// The number of requests of a kind.
 #[derive(Debug, Clone, Copy)]

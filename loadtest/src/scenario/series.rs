@@ -9,8 +9,8 @@ use super::Bench;
 use super::sampling::{self, Samples};
 use crate::body::Kind;
 use crate::cli::Series;
-use crate::connection::Connection;
 use crate::error::Error;
+use crate::http::connection::Connection;
 use crate::report::{Fact, Report};
 use crate::year;
 

@@ -11,10 +11,10 @@ use crate::body::Kind;
 use crate::cli::SeriesFill;
 use crate::devices;
 use crate::error::Error;
+use crate::http::target::Target;
 use crate::poster::Responses;
 use crate::progress::Progress;
 use crate::report::{Posts, Report};
-use crate::target::Target;
 use crate::year;
 
 /// Runs the command.

@@ -9,9 +9,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::mistakes::Mistakes;
-use crate::curve::Curve;
 use crate::population::plan::Between;
-use crate::quantity::{Unit, parse};
+use crate::schedule::curve::Curve;
+use crate::schedule::quantity::{Unit, parse};
 
 /// The longest value that a mistake quotes, in characters.
 const LONGEST_QUOTE: usize = 60;

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::sample::{Sample, slope};
-use crate::latency::quantile_of;
-use crate::quantity::Unit;
+use crate::ledger::latency::quantile_of;
+use crate::schedule::quantity::Unit;
 
 /// The place of a figure in the reports of the loads.
 #[derive(Debug, Clone, Copy)]

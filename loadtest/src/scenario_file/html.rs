@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::chart::{Chart, Line, Upright, seconds};
 use super::outcome::{LoadOutcome, Outcome, PhaseOutcome};
 use super::threshold::Judged;
-use crate::latency::CURVE;
+use crate::ledger::latency::CURVE;
 use crate::report::clean_or_not;
 
 const STYLE: &str = "

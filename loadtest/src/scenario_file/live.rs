@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::Phase;
 use super::pulse::{self, GeneratorDelay};
 use super::sample::Sample;
-use crate::latency::Latency;
+use crate::ledger::latency::Latency;
+use crate::ledger::run::latency_histogram;
 use crate::population::series::Second;
-use crate::run::latency_histogram;
 
 /// The values of the last second that `/metrics` has, with their names in a sample.
 const GAUGES: [(&str, &str); 6] = [

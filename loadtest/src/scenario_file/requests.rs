@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::fields::{self, Fields, meaning, whole};
 use super::mistakes::Mistakes;
-use crate::mark;
+use crate::ledger::mark;
 use crate::population::feeder::{Feeder, is_name};
 use crate::population::plan::{ACTS, Act, Query, Reader};
 use crate::population::template::{Form, Template};

@@ -11,8 +11,8 @@ use super::pulse::GeneratorDelay;
 use super::sample::Sample;
 use super::*;
 use crate::cli::{Program, ProgramCommand, Scenario};
-use crate::curve::Curve;
 use crate::population::plan::Mode;
+use crate::schedule::curve::Curve;
 
 const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");

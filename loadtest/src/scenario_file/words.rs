@@ -1,10 +1,10 @@
 //! Explains the words of scenario files and reports.
 
 use super::figure::FIGURES;
-use crate::curve;
 use crate::error::Error;
 use crate::population::plan::FAULTS;
 use crate::population::template::PLACEHOLDERS;
+use crate::schedule::curve;
 
 /// The terms of scenario files and reports other than figures.
 const WORDS: [(&str, &str); 18] = [

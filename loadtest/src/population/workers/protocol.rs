@@ -15,7 +15,7 @@ use super::super::orders::Order;
 use super::super::posters::Posted;
 use super::super::series::Second;
 use crate::error::Error;
-use crate::session_ledger::ClientId;
+use crate::ledger::session::ClientId;
 
 /// The version of the protocol, which increases with each change of a message.
 pub(super) const VERSION: u32 = 3;

@@ -17,10 +17,10 @@ use super::super::world::World;
 use super::protocol::{Assignment, FromWorker, Reader, SECRET, ToWorker, VERSION, secret, split};
 use crate::cli::Common;
 use crate::error::Error;
+use crate::http::target::{self, Target};
 use crate::interruption::interrupted;
-use crate::run::Run;
-use crate::session_ledger::TOPICS;
-use crate::target::{self, Target};
+use crate::ledger::run::Run;
+use crate::ledger::session::TOPICS;
 
 /// Reads the plan from a scenario file; `None` if the file describes no devices.
 pub(crate) type ReadPlan = fn(&Path, &str, &Common) -> Result<Option<Plan>, Error>;

@@ -10,9 +10,9 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::{AvailabilityRecord, Silence};
 use crate::body::Kind;
+use crate::http::target::Target;
 use crate::ledger::Outcome;
 use crate::poster::{Poster, Responses};
-use crate::target::Target;
 
 /// The number of connections that post.
 const CONNECTIONS: usize = 32;

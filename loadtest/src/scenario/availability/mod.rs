@@ -3,6 +3,7 @@
 
 mod device_user;
 mod heartbeat;
+mod vigil;
 mod watcher;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,15 +15,15 @@ use time::format_description::well_known::Rfc3339;
 
 use self::device_user::DeviceUser;
 use self::heartbeat::Heartbeat;
+use self::vigil::Vigil;
 use super::Bench;
 use crate::cli::Availability;
 use crate::devices;
 use crate::error::Error;
-use crate::pages::Page;
+use crate::http::pages::Page;
+use crate::ledger::run::Run;
 use crate::progress::Progress;
 use crate::report::{Fact, Report};
-use crate::run::Run;
-use crate::vigil::Vigil;
 
 /// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";

@@ -9,9 +9,9 @@ use tokio::task::JoinHandle;
 
 use super::{ALARM_TYPE, AvailabilityRecord};
 use crate::bayeux;
+use crate::bayeux::websocket::WebSocket;
 use crate::error::Error;
-use crate::target::Target;
-use crate::websocket::WebSocket;
+use crate::http::target::Target;
 
 /// Subscribes to all alarms; the task ends only when the session does.
 ///

@@ -9,11 +9,11 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::cli::Bulk;
-use crate::connection::Connection;
 use crate::error::Error;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
 use crate::operations::{self, Operation};
 use crate::progress::Progress;
-use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkoperations";
 /// The interval of progress requests.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::agents::Agent;
+use super::agents::Agent;
 use crate::cli::Bulk;
 use crate::devices;
+use crate::devices::fleet_registration::{Fleet, Rows};
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
+use crate::http::target::Target;
 use crate::random;
-use crate::target::Target;
 
 const OBJECTS: &str = "/inventory/managedObjects";
 

@@ -1,7 +1,9 @@
 //! `bulk`: one bulk operation over a group. It must create exactly one operation for each device, spread
 //! evenly over the time of its ramp; agents that hold polls meanwhile must each receive their own once.
 
+mod agents;
 mod bulk_operation;
+mod gaps;
 mod group;
 
 use std::collections::HashSet;
@@ -11,17 +13,17 @@ use std::time::Duration;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use self::agents::{AgentRecord, Agents};
 use self::bulk_operation::{BulkOperation, BulkProgress};
+use self::gaps::Gaps;
 use self::group::Group;
 use super::Bench;
-use crate::agents::{AgentRecord, Agents};
 use crate::cli::Bulk;
 use crate::error::Error;
-use crate::gaps::Gaps;
+use crate::ledger::run::Run;
 use crate::operation_ledger::OperationLedger;
 use crate::operations::Operation;
 use crate::report::{Fact, Report};
-use crate::run::Run;
 
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error> {

@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::Bench;
 use crate::cli::{Fairness, NoiseKind};
 use crate::error::Error;
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
 use crate::report::{Fact, Report};
 use noise::Noise;
 use quiet::{Measured, Quiet};
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::cli::{Arguments, Scenario};
-    use crate::run::histogram;
+    use crate::ledger::run::histogram;
 
     fn measured(milliseconds: u64) -> Measured {
         Measured { latency: histogram((0..100).map(|_| milliseconds * 1000)), failed: 0 }

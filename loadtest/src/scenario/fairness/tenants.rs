@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::target::Target;
+use crate::http::target::Target;
 
 const PATH: &str = "/tenant/tenants";
 const PASSWORD: &str = "loadtest-secret";

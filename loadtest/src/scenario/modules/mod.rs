@@ -13,9 +13,9 @@ use crate::body::Kind;
 use crate::cli::{Cost, Modules};
 use crate::devices;
 use crate::error::Error;
+use crate::ledger::run::Run;
 use crate::poster::Poster;
 use crate::report::{Fact, Report};
-use crate::run::Run;
 use deployed::Deployed;
 use turns::{Labels, Turns};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::storm::ReconnectingDevice;
 use crate::cli::Reconnect;
 use crate::devices;
+use crate::devices::fleet_registration::{Fleet, Rows};
 use crate::error::Error;
-use crate::fleet_registration::{Fleet, Rows};
+use crate::http::target::Target;
 use crate::random;
 use crate::scenario::Bench;
-use crate::target::Target;
 
 /// The length of a registered device's password, so that the requests have the same size.
 const PASSWORD_LENGTH: usize = 20;

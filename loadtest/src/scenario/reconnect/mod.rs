@@ -15,9 +15,9 @@ use super::Bench;
 use super::gauge::ParkedPolls;
 use crate::cli::Reconnect;
 use crate::error::Error;
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
 use crate::report::{Cpu, Fact, Report};
-use crate::server_child::ServerChild;
+use crate::server::child::ServerChild;
 
 /// The time beyond the limit in which the run still waits.
 const OVERTIME: Duration = Duration::from_secs(60);

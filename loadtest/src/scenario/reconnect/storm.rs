@@ -9,13 +9,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::bayeux;
-use crate::connection::{Beginning, Connection, Response};
+use crate::bayeux::long_polling;
 use crate::error::Error;
-use crate::long_polling;
+use crate::http::connection::{Beginning, Connection, Response};
+use crate::http::target::Target;
+use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
 use crate::report::Fact;
-use crate::run::latency_histogram;
-use crate::target::Target;
 
 /// The pause before a device without a response, or without a connection, tries again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -231,7 +231,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::target::Reach;
+    use crate::http::target::Reach;
 
     /// Responds to a handshake and a subscription, reads a poll and sends nothing; returns when it has the
     /// poll.

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::device;
-use crate::connection::Connection;
 use crate::error::Error;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
 use crate::progress::Progress;
-use crate::target::Target;
 
 const PATH: &str = "/notification/realtime";
 /// The number of sessions that are opened at the same time.

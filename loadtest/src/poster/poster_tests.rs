@@ -4,8 +4,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::http::target::Reach;
 use crate::ledger::Watch;
-use crate::target::Reach;
 
 /// Responds to one request after the other with these bodies; returns the requests.
 async fn serve(listener: TcpListener, bodies: &'static [&'static str]) -> Vec<String> {

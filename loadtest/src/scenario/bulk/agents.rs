@@ -9,12 +9,12 @@ use tokio::task::JoinSet;
 
 use crate::audience::{ClientFailures, Event, all_open};
 use crate::bayeux;
+use crate::bayeux::long_polling::LongPolling;
 use crate::error::Error;
-use crate::long_polling::LongPolling;
+use crate::http::target::Target;
+use crate::ledger::run::Run;
 use crate::operation_ledger::{OperationLedger, SeenBy};
 use crate::operations::{self, Operation, Status};
-use crate::run::Run;
-use crate::target::Target;
 
 /// The pause after a response without notifications, so that a server that holds nothing is not polled in a
 /// tight loop.

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::target::Target;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
 
 /// The largest page of the server.
 pub(crate) const PAGE_SIZE: u32 = 2000;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use hdrhistogram::Histogram;
 use tokio::sync::Notify;
 
+use crate::ledger::mark::Mark;
 use crate::ledger::{Audit, Ledger, Outcome, ReceiverId, Watch};
-use crate::mark::Mark;
 
 /// Latencies up to ten minutes, in microseconds, to three digits.
 const LONGEST_LATENCY: u64 = 600_000_000;

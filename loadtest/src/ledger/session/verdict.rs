@@ -4,8 +4,8 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{Row, Session, TOPICS};
-use crate::latency::{Delay, Latency};
-use crate::run::latency_histogram;
+use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::run::latency_histogram;
 
 /// The number of servers that the description of a fault contains, with the start of the use of each.
 const PLACES: usize = 4;

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use crate::devices;
 use crate::error::Error;
-use crate::pages::{PAGE_SIZE, each_page};
+use crate::http::pages::{PAGE_SIZE, each_page};
+use crate::http::target::Target;
 use crate::random;
-use crate::target::Target;
 
 const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";
 /// The name of the form's part that holds the file.

@@ -2,33 +2,12 @@
 
 use memchr::memmem;
 
+use crate::error::ParseError;
+
 /// The longest response head in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 /// Body buffers above this size (bytes) are released after the response, so that an idle client stays small.
 const KEEP_BODY: usize = 2 * 1024;
-
-/// The reason why a response is malformed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ParseError {
-    /// The status line is not `HTTP/1.1 <code> …`.
-    #[error("status line")]
-    StatusLine,
-    /// The head is larger than 16 KiB.
-    #[error("head too long")]
-    HeadTooLong,
-    /// Neither a length nor chunks: the end of the body is unknown.
-    #[error("body without length")]
-    Unframed,
-    /// `Content-Length` is not a number.
-    #[error("content length")]
-    Length,
-    /// A chunk size or a chunk end is malformed.
-    #[error("chunk framing")]
-    Chunk,
-    /// Bytes follow the response although nothing more was requested.
-    #[error("bytes after the response")]
-    Surplus,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {

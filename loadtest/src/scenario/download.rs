@@ -7,9 +7,9 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::error::Error;
-use crate::response::ParseError;
-use crate::stream::Stream;
-use crate::target::Target;
+use crate::error::ParseError;
+use crate::http::stream::Stream;
+use crate::http::target::Target;
 
 /// The number of bytes per read.
 const BUFFER: usize = 256 * 1024;

@@ -16,9 +16,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::stream::{Encryption, Stream};
+use crate::http::connection::Connection;
+use crate::http::stream::{Encryption, Stream};
 
 /// The number of connections from one source address before the next one is used; a source address has about
 /// 28,000 ports.

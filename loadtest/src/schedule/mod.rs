@@ -1,13 +1,16 @@
 //! Posting on a fixed schedule, regardless of the responses.
 
+pub(crate) mod curve;
+pub(crate) mod quantity;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::curve::Curve;
-use crate::run::Run;
+use crate::ledger::run::Run;
+use crate::schedule::curve::Curve;
 
 /// The shortest pause between two checks of the clock; posts that fall due meanwhile are handed out together.
 const CHECK_INTERVAL: Duration = Duration::from_micros(200);

@@ -1,9 +1,9 @@
 //! A Bayeux session over long polling: one connection that holds one poll.
 
 use crate::bayeux;
-use crate::connection::Connection;
 use crate::error::Error;
-use crate::target::Target;
+use crate::http::connection::Connection;
+use crate::http::target::Target;
 
 const CONNECTION_TYPE: &str = "long-polling";
 

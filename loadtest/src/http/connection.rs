@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead as _, AsyncWriteExt as _, ReadBuf};
 
 use crate::error::Error;
-use crate::response::ResponseParser;
-use crate::stream::Stream;
+use crate::http::response::ResponseParser;
+use crate::http::stream::Stream;
 
 /// The timeout of all responses except those to held polls.
 pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::quantity::{Unit, parse};
+use crate::schedule::quantity::{Unit, parse};
 
 /// The forms, for errors and explanations.
 pub(crate) const FORMS: &str = "a number for each second, such as 50; `10..200`, which rises evenly; `day 20..200`, \

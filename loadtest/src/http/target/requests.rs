@@ -106,7 +106,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Reach;
+    use crate::http::target::Reach;
 
     #[test]
     fn file_travels_as_a_part_of_a_form() {

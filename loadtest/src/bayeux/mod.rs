@@ -1,5 +1,8 @@
 //! The Bayeux messages that the generator sends, and the members of replies that it reads.
 
+pub(crate) mod long_polling;
+pub(crate) mod websocket;
+
 use memchr::memmem;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -1,9 +1,9 @@
 //! The messages of devices, and the unavailability alarms that were raised and cleared. Pure data; no clock,
 //! no I/O. Times are microseconds of the run.
 
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::run::histogram;
 use crate::report::Fact;
-use crate::run::histogram;
 
 /// The record of a device.
 #[derive(Debug, Default, Clone)]

@@ -9,10 +9,10 @@ use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message, Utf8Bytes};
 
 use crate::bayeux;
-use crate::connection::RESPONSE_TIMEOUT;
 use crate::error::Error;
-use crate::stream::Stream;
-use crate::target::Target;
+use crate::http::connection::RESPONSE_TIMEOUT;
+use crate::http::stream::Stream;
+use crate::http::target::Target;
 
 const CONNECTION_TYPE: &str = "websocket";
 /// The longest time until the server closes a socket that the client has closed.

@@ -96,7 +96,7 @@ pub(crate) struct Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::histogram;
+    use crate::ledger::run::histogram;
 
     #[test]
     fn every_quantile_is_that_of_the_histogram() {

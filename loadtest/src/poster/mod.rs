@@ -8,14 +8,14 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Kind;
-use crate::connection::{Connection, Traffic};
 use crate::csv::verdict::{CLEAN, Verdict};
 use crate::error::Error;
+use crate::http::connection::{Connection, Traffic};
+use crate::http::target::Floor;
+use crate::http::target::Target;
 use crate::ledger::Outcome;
+use crate::ledger::run::{Run, latency_histogram};
 use crate::nchan;
-use crate::run::{Run, latency_histogram};
-use crate::target::Floor;
-use crate::target::Target;
 
 /// The number of response lines that are shown.
 const EXAMPLES: usize = 5;
@@ -26,7 +26,7 @@ pub(crate) struct Responses {
     /// The number of responses by status, warm-up included; `no response` for broken connections.
     pub(crate) by_status: BTreeMap<String, u64>,
     /// The microseconds from the due time to the response, for 201 responses to measured posts.
-    #[serde(with = "crate::run::counts")]
+    #[serde(with = "crate::ledger::run::counts")]
     pub(crate) latency: Histogram<u64>,
     /// The traffic of those posts, requests and responses.
     pub(crate) traffic: Traffic,

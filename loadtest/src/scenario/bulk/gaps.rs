@@ -1,8 +1,8 @@
 //! The regularity of events: the times between one and the next. Pure data. Times are microseconds.
 
-use crate::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::run::histogram;
 use crate::report::Fact;
-use crate::run::histogram;
 
 /// Times that should be a ramp apart.
 #[derive(Debug)]

@@ -11,8 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use crate::error::Error;
-use crate::server_process::parse_parent;
-use crate::target::Target;
+use crate::http::target::Target;
+use crate::server::process::parse_parent;
 
 /// The longest time until a server is ready: PostgreSQL recovers from its log first.
 const READY_LIMIT: Duration = Duration::from_secs(120);
@@ -193,7 +193,7 @@ fn find_pid_file(directory: &Path, depth: u32) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Reach;
+    use crate::http::target::Reach;
 
     fn target(port: u16) -> Target {
         Target::resolve(&format!("http://127.0.0.1:{port}"), Reach::Loopback, "a", "b").unwrap()

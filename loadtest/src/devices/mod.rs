@@ -1,5 +1,7 @@
 //! The devices of a run: created before it, and removed after it together with their alarms.
 
+pub(crate) mod fleet_registration;
+
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +11,8 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::error::Error;
+use crate::http::target::Target;
 use crate::progress::Progress;
-use crate::target::Target;
 
 const PATH: &str = "/inventory/managedObjects";
 const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{}}"#;
@@ -180,7 +182,7 @@ pub(crate) async fn send_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Reach;
+    use crate::http::target::Reach;
 
     #[test]
     fn devices_to_remove_are_taken_for_each_server() {
