@@ -1,7 +1,6 @@
 //! A tenant with many slow requests leaves database connections for the others, and so does each of its users.
 
 use std::pin::pin;
-
 use std::time::Duration;
 
 use crate::harness::tenants::management;
