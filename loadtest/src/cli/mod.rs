@@ -166,7 +166,8 @@ impl Common {
 /// The scenarios.
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Scenario {
-    /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it. Or a channel for
+    /// Many polls on one channel; each alarm goes to all, the next is posted when all have received it. Or a channel
+    /// for
     /// each, and alarms at a fixed rate
     Fanout(Fanout),
     /// Measurements, one or many per post, as fast as the server accepts them or on a fixed schedule

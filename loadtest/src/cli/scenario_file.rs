@@ -21,7 +21,8 @@ pub(crate) struct RunFile {
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
     pub(crate) workers: Vec<String>,
     /// Serve the figures of the run to Prometheus while it runs, at this address
-    #[arg(long, value_name = "IP:PORT", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1:9464")]
+    #[arg(long, value_name = "IP:PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "127.0.0.1:9464")]
     pub(crate) metrics: Option<SocketAddr>,
     /// Compare the result with that of an earlier run, written with `--json`; the run is not clean if it is worse
     #[arg(long, value_name = "FILE.json")]

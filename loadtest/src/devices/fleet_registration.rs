@@ -237,7 +237,8 @@ impl Fleet {
         Ok(ids)
     }
 
-    /// Removes what exists of the fleet, also if its registration was interrupted: devices, and users of devices. Returns
+    /// Removes what exists of the fleet, also if its registration was interrupted: devices, and users of devices.
+    /// Returns
     /// how many were removed and how many devices are left.
     pub(crate) async fn remove_found(&self, target: &Arc<Target>) -> (usize, usize) {
         let mut removed = 0;

@@ -158,16 +158,20 @@ pub(super) fn open(shared: &Arc<Shared>, specs: Vec<ClientSpec>, connecting: usi
     clients
 }
 
+/// Waits until the client is meant to have a session.
+async fn stay_out(shared: &Shared, client: ClientId) {
+    if shared.orders.is_out(client) {
+        shared.ledger().set_out(client, true);
+        shared.orders.until_in(client).await;
+        shared.ledger().set_out(client, false);
+    }
+}
+
 /// Keeps a session open until the run ends.
 async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: ClientSpec) {
-    let mut turn = spec.home;
-    let mut work = spec.agent.take().map(Agent::work);
+    let (mut turn, mut work) = (spec.home, spec.agent.take().map(Agent::work));
     loop {
-        if shared.orders.is_out(spec.id) {
-            shared.ledger().set_out(spec.id, true);
-            shared.orders.until_in(spec.id).await;
-            shared.ledger().set_out(spec.id, false);
-        }
+        stay_out(&shared, spec.id).await;
         let server = shared.balancer.server_from(turn);
         let opened = {
             let _permit = permits.acquire().await;

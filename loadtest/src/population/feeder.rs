@@ -21,7 +21,8 @@ impl Feeder {
     /// Reads a file of CSV whose first line names the columns.
     ///
     /// # Errors
-    /// A text that names what is wrong: the file cannot be read, is longer than 64 MiB, is not CSV, has no row, or has a
+    /// A text that names what is wrong: the file cannot be read, is longer than 64 MiB, is not CSV, has no row, or
+    /// has a
     /// row with another number of values than columns.
     pub(crate) fn read(name: &str, file: &Path) -> Result<Self, String> {
         let refused = |reason: String| format!("{}: {reason}", file.display());

@@ -7,11 +7,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 
 use super::clients::{self, ClientSpecs};
 use super::orders::Order;
-use super::plan::{Act, Mode, Plan, Query};
+use super::plan::{Act, Group, Mode, Plan, Query, Stream};
 use super::posters::{Due, Posted, Posters};
 use super::shared::{Shared, lock};
 use crate::error::Error;
@@ -104,7 +105,6 @@ impl Generator {
     /// # Errors
     /// An unknown phase.
     pub(super) fn play(&mut self, number: usize, start: u64) -> Result<(), Error> {
-        let (shared, share) = (Arc::clone(&self.shared), self.share);
         let phase = self.plan.phases.get(number);
         let phase = phase.ok_or_else(|| Error::Refused(format!("unknown phase {number}")))?;
         let schedules: Vec<Schedule> = phase
@@ -112,50 +112,19 @@ impl Generator {
             .iter()
             .map(|stream| Schedule { start, curve: stream.curve, seconds: phase.lasts.as_secs_f64() })
             .collect();
-        let streams = phase.streams.clone();
-        let groups = self.plan.groups.clone();
-        let (queues, readers) = (self.posters.queues(), self.readers.queues());
-        let clients = self.clients_of_devices.clone();
+        let hands = Hands {
+            shared: Arc::clone(&self.shared),
+            share: self.share,
+            phase: number,
+            streams: phase.streams.clone(),
+            groups: self.plan.groups.clone(),
+            queues: self.posters.queues(),
+            readers: self.readers.queues(),
+            clients: self.clients_of_devices.clone(),
+        };
         let mut seeded = Seeded::of_part(self.plan.seed, number as u64);
         self.pacers.push(std::thread::spawn(move || {
-            schedule::pace(&shared.run, &schedules, |stream, at| {
-                let stream = streams[stream];
-                let devices = &shared.world.groups[stream.group];
-                let device = devices.start + seeded.below(devices.len() as u64) as u32;
-                let group = &groups[stream.group];
-                let mode = chosen(&group.modes, &mut seeded);
-                if !share.has(device as usize) {
-                    return true;
-                }
-                let rows = match stream.act {
-                    Act::Post(ObjectKind::Measurement) => group.per_post,
-                    _ => 1,
-                };
-                let query = match stream.act {
-                    Act::Read => chosen_query(&group.queries, &mut seeded),
-                    _ => 0,
-                };
-                let due = |act, mode| Due {
-                    at,
-                    slot: number * groups.len() + stream.group,
-                    device,
-                    act,
-                    query,
-                    mode,
-                    rows,
-                };
-                let queues = if stream.act == Act::Read { &readers } else { &queues };
-                let queue = &queues[device as usize % queues.len()];
-                match (stream.act, clients[device as usize]) {
-                    (Act::Post(_), _) => queue.send(due(stream.act, mode)).is_ok(),
-                    (Act::Operate | Act::Read, _) => queue.send(due(stream.act, Mode::Persistent)).is_ok(),
-                    (Act::Reconnect, Some(client)) => {
-                        shared.orders.give(client, Order::Reconnect);
-                        true
-                    }
-                    (Act::Reconnect, None) => true,
-                }
-            });
+            schedule::pace(&hands.shared.run, &schedules, |stream, at| hands.give(&mut seeded, stream, at));
         }));
         Ok(())
     }
@@ -187,6 +156,45 @@ impl Generator {
             operations: std::mem::take(&mut *self.shared.operations()),
             causes: std::mem::take(&mut *lock(&self.shared.causes)),
         }
+    }
+}
+
+/// Hands the due actions of a phase to connections and clients.
+struct Hands {
+    shared: Arc<Shared>,
+    share: Share,
+    phase: usize,
+    streams: Vec<Stream>,
+    groups: Vec<Group>,
+    queues: Vec<UnboundedSender<Due>>,
+    readers: Vec<UnboundedSender<Due>>,
+    /// The client of each device, if the device listens.
+    clients: Vec<Option<ClientId>>,
+}
+
+impl Hands {
+    /// Hands an action of a stream over. Returns whether anybody still takes actions.
+    fn give(&self, seeded: &mut Seeded, stream: usize, at: u64) -> bool {
+        let Stream { group: number, act, .. } = self.streams[stream];
+        let (devices, group) = (&self.shared.world.groups[number], &self.groups[number]);
+        // All generators make these choices, so that they agree.
+        let device = devices.start + seeded.below(devices.len() as u64) as u32;
+        let mode = chosen(&group.modes, seeded);
+        let query = if act == Act::Read { chosen_query(&group.queries, seeded) } else { 0 };
+        if !self.share.has(device as usize) {
+            return true;
+        }
+        if act == Act::Reconnect {
+            let client = self.clients[device as usize];
+            client.into_iter().for_each(|client| self.shared.orders.give(client, Order::Reconnect));
+            return true;
+        }
+        let rows = if act == Act::Post(ObjectKind::Measurement) { group.per_post } else { 1 };
+        let mode = if act.object().is_some() { mode } else { Mode::Persistent };
+        let slot = self.phase * self.groups.len() + number;
+        let queues = if act == Act::Read { &self.readers } else { &self.queues };
+        let queue = &queues[device as usize % queues.len()];
+        queue.send(Due { at, slot, device, act, query, mode, rows }).is_ok()
     }
 }
 

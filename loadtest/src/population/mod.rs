@@ -8,6 +8,7 @@
 
 mod agent;
 mod balancer;
+mod between;
 mod clients;
 mod falsifier;
 mod faults;
@@ -23,19 +24,17 @@ mod presence;
 pub(crate) mod series;
 mod servers;
 mod shared;
+mod stored;
 pub(crate) mod template;
 mod verdict;
 mod workers;
 mod world;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
-use self::clients::OPERATIONS;
 use self::generator::{Generator, Share};
 use self::memory::ClientMemory;
 pub(crate) use self::observer::Observer;
@@ -43,23 +42,18 @@ use self::plan::{Fault, Plan};
 use self::posters::Posted;
 use self::servers::Servers;
 use self::shared::{Shared, lock};
-use self::verdict::Named;
 use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
 use self::world::World;
-use crate::body::Kind;
 use crate::cli::Common;
 use crate::error::Error;
 use crate::http::target::Target;
 use crate::interruption::interrupted;
-use crate::ledger::mark::{self, Mark};
 use crate::ledger::run::Run;
 use crate::ledger::session::{Disturbed, TOPICS};
 use crate::ledger::{ReceiverId, Watch};
-use crate::operations::{self, Operation};
 use crate::progress::Progress;
 use crate::random::Seeded;
-use crate::read_back::{Lanes, read_back};
 use crate::report::Report;
 use crate::server::process::Process;
 
@@ -131,15 +125,7 @@ impl Population {
             Some(assignments) => Some(Workers::connect(assignments, plan.servers.is_some()).await?),
             None => None,
         };
-        let drains = plan.phases.iter().flat_map(|phase| &phase.faults).any(Fault::drains);
-        let servers = match &plan.servers {
-            Some(servers) => Some(Servers::start(common, servers, drains).await?),
-            None => None,
-        };
-        let targets = match &servers {
-            Some(servers) => servers.targets.clone(),
-            None => vec![Arc::new(common.target_and_server()?.0)],
-        };
+        let (servers, targets) = started(plan, common).await?;
         let began_at = OffsetDateTime::now_utc() - CLOCK_MARGIN;
         let user = common.creator(plan.servers.is_some() && !plan.tenants.is_empty());
         let creator = Arc::new(targets[0].with_user(user, &common.password));
@@ -149,22 +135,18 @@ impl Population {
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
         let (shared, specs) = Shared::new(plan, run, world, targets, share);
         let mut memory = ClientMemory::before(&processes(servers.as_ref(), common), plan.clients());
-        let generators = match workers {
-            Some(workers) => unless_interrupted(workers.begin(&shared)).await.map(Generators::Workers),
-            None => unless_interrupted(Generator::start(&shared, plan, share, specs, common.connecting))
-                .await
-                .map(|generator| Generators::Own(Box::new(generator))),
-        };
-        let mut held = async |generators| {
+        let connected = async {
+            let generators = match workers {
+                Some(workers) => Generators::Workers(workers.begin(&shared).await?),
+                None => Generators::Own(Box::new(
+                    Generator::start(&shared, plan, share, specs, common.connecting).await?,
+                )),
+            };
             let rest = Duration::from_secs(common.settle);
             memory.read_held(&processes(servers.as_ref(), common), rest).await;
             Ok(generators)
         };
-        let generators = match generators {
-            Ok(generators) => unless_interrupted(held(generators)).await,
-            failed => failed,
-        };
-        match generators {
+        match unless_interrupted(connected).await {
             Ok(generators) => Ok(Self {
                 shared,
                 creator,
@@ -239,30 +221,20 @@ impl Population {
             // An interrupted phase is shorter.
             last.seconds = last.seconds.min(shared.run.now().saturating_sub(last.start) as f64 / 1e6);
         }
-        let disturbances = &self.disturbances;
-        let quiet = if disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
+        let quiet = if self.disturbances.is_empty() { QUIET } else { QUIET_AFTER_DISTURBANCES };
         let mut failures = Vec::new();
         let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
         let posted = posted.map_err(|error| failures.push(error)).unwrap_or_default();
-        let read =
-            if plan.reads_back { Some(read_all_back(&shared, database, began_at).await) } else { None };
+        let read = if plan.reads_back {
+            Some(stored::read_back_all(&shared, database, began_at).await)
+        } else {
+            None
+        };
         let reads_back = matches!(read, Some(Ok(())));
         failures.extend(read.and_then(Result::err));
-        let mut reports = {
-            let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
-            let is_stored =
-                |lane, sequence| reads_back.then(|| shared.run.has_received(database, lane, sequence));
-            let audits = shared.ledger().audit(&starts, disturbances, is_stored);
-            let part = |named: Named| {
-                let audits = shared.ledger().audit_of(&named.members(), &starts, disturbances, is_stored);
-                (named, audits)
-            };
-            let parts: Vec<_> = Named::all(&shared).into_iter().map(part).collect();
-            let stored = reads_back.then(|| shared.run.audit());
-            let (shared, phases, groups) = (&shared, &phases, &plan.groups);
-            verdict::Outcomes { shared, phases, groups, posted: &posted, parts: &parts, stored }
-                .reports(audits)
-        };
+        let database = reads_back.then_some(database);
+        let mut reports =
+            verdict::reports(&shared, (&phases, &plan.groups), &posted, &self.disturbances, database);
         if let Some(first) = reports.first_mut() {
             first.memory = memory.figures(&processes(servers.as_ref(), &common));
         }
@@ -320,6 +292,19 @@ impl Generators {
     }
 }
 
+/// Starts the servers, if the run has any. Returns them, and the addresses of the servers under load.
+async fn started(plan: &Plan, common: &Common) -> Result<(Option<Servers>, Vec<Arc<Target>>), Error> {
+    let drains = plan.phases.iter().flat_map(|phase| &phase.faults).any(Fault::drains);
+    match &plan.servers {
+        Some(servers) => {
+            let servers = Servers::start(common, servers, drains).await?;
+            let targets = servers.targets.clone();
+            Ok((Some(servers), targets))
+        }
+        None => Ok((None, vec![Arc::new(common.target_and_server()?.0)])),
+    }
+}
+
 /// Returns the servers of the run or, without any, the one at `--url` if it is on this machine.
 fn processes(servers: Option<&Servers>, common: &Common) -> Vec<Process> {
     match servers {
@@ -357,45 +342,4 @@ async fn given_up(error: Error, world: &World, creator: &Arc<Target>, common: &C
     Error::Refused(format!(
         "{error}; {removed} devices, users or tenants removed, {left} could not be removed"
     ))
-}
-
-/// Reads back all stored data.
-async fn read_all_back(shared: &Shared, database: ReceiverId, began_at: OffsetDateTime) -> Result<(), Error> {
-    let refused = |error| Error::Refused(format!("the stored data could not be read back: {error}"));
-    read_homes_back(shared, database, began_at).await.map_err(refused)
-}
-
-async fn read_homes_back(
-    shared: &Shared,
-    database: ReceiverId,
-    began_at: OffsetDateTime,
-) -> Result<(), Error> {
-    let kinds = [Kind::Alarm, Kind::Event, Kind::NotifiedMeasurement];
-    let since = began_at.replace_nanosecond(0).unwrap_or(began_at).format(&Rfc3339).unwrap_or_default();
-    for home in shared.world.homes() {
-        let target = Arc::new(shared.world.administrator(home).at(&shared.targets[0]));
-        let devices = shared.world.devices_of(home);
-        let of_home = &shared.world.devices[devices.start as usize..devices.end as usize];
-        let ids = Arc::new(of_home.iter().map(|device| device.id.clone()).collect());
-        let lanes = Lanes { first: devices.start * TOPICS, each: TOPICS };
-        read_back(&target, &shared.run, database, &kinds, &ids, lanes).await?;
-        let query = format!("fragmentType={}&dateFrom={since}", mark::FRAGMENT);
-        let listed = operations::list(&target, &mut target.connect().await?, &query).await?;
-        note_operations(shared, database, &listed);
-    }
-    Ok(())
-}
-
-/// Records the operations of this run that the server lists.
-fn note_operations(shared: &Shared, database: ReceiverId, listed: &[Operation]) {
-    let mut of_lanes: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
-    for operation in listed {
-        let Some(mark) = operation.mark().filter(|mark| shared.run.is_own(*mark)) else { continue };
-        shared.operations().listed(operation);
-        of_lanes.entry(mark.device).or_default().push(mark);
-    }
-    for (lane, marks) in of_lanes {
-        debug_assert_eq!(lane % TOPICS, OPERATIONS);
-        shared.run.found(database, lane, marks);
-    }
 }

@@ -19,7 +19,7 @@ pub(super) enum Order {
     Reconnect,
     /// Stop reading for this time.
     Stall(Duration),
-    /// End the session, and open none until the client is told to come.
+    /// End the session, and open none before the order to come.
     Leave,
     /// Open a session again.
     Come,

@@ -1,16 +1,15 @@
 //! The checked content of a scenario file: groups of devices, dashboards, servers, and the faults in each phase. Pure
 //! data.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use super::between::Between;
 use super::feeder::Feeder;
 use super::template::Template;
 use crate::object_kind::ObjectKind;
-use crate::random::Seeded;
 use crate::schedule::curve::Curve;
 
 /// Devices, dashboards and servers of a file, with their phases.
@@ -251,32 +250,6 @@ pub(crate) struct Fault {
     pub(crate) lasts: Duration,
     /// The affected clients, for faults of clients.
     pub(crate) of: Option<Clients>,
-}
-
-/// A time that is chosen at random within these bounds, which may be equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Between {
-    pub(crate) least: Duration,
-    pub(crate) most: Duration,
-}
-
-impl Between {
-    /// Chooses a time, to the millisecond.
-    pub(crate) fn choose(self, seeded: &mut Seeded) -> Duration {
-        let span = self.most.saturating_sub(self.least).as_millis() as u64;
-        self.least + Duration::from_millis(if span == 0 { 0 } else { seeded.below(span + 1) })
-    }
-}
-
-impl fmt::Display for Between {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [least, most] = [self.least, self.most].map(|time| time.as_secs_f64());
-        if self.least == self.most {
-            write!(formatter, "{least} s")
-        } else {
-            write!(formatter, "{least} to {most} s, at random")
-        }
-    }
 }
 
 /// The clients that a fault affects.

@@ -1,4 +1,5 @@
-//! Posts and reads on a fixed schedule at the servers in turn. The posts of a device are sent one after the other, so that their
+//! Posts and reads on a fixed schedule at the servers in turn. The posts of a device are sent one after the other, so
+//! that their
 //! order is defined.
 
 use std::sync::{Arc, Mutex};
@@ -44,7 +45,7 @@ pub(super) struct Due {
     /// The place of the phase and the group among the [`Posted`].
     pub(super) slot: usize,
     pub(super) device: u32,
-    /// What is posted or read.
+    /// The kind of post or read.
     pub(super) act: Act,
     /// The number of the query among those of the group, for reads.
     pub(super) query: usize,

@@ -8,8 +8,8 @@ use super::Begun;
 use super::plan::Group;
 use super::posters::Posted;
 use super::shared::{Shared, lock};
-use crate::ledger::Audit;
-use crate::ledger::session::{ClientId, Members, SessionAudit, TOPICS};
+use crate::ledger::session::{ClientId, Disturbed, Members, SessionAudit, TOPICS};
+use crate::ledger::{Audit, ReceiverId};
 use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
 
 /// The longest time until all sessions are back after a fault of a server, in milliseconds.
@@ -17,45 +17,65 @@ const LONGEST_RETURN: u64 = 10_000;
 
 /// A group or dashboards, with the devices and clients that belong to it.
 #[derive(Debug, Clone)]
-pub(super) struct Named {
-    pub(super) name: String,
+struct Named {
+    name: String,
     /// The devices; none for dashboards.
-    pub(super) devices: Range<u32>,
-    pub(super) clients: Range<ClientId>,
+    devices: Range<u32>,
+    clients: Range<ClientId>,
 }
 
 impl Named {
     /// Returns the groups and dashboards of a run.
-    pub(super) fn all(shared: &Shared) -> Vec<Self> {
+    fn all(shared: &Shared) -> Vec<Self> {
         let devices = shared.world.groups.iter().cloned().chain(iter::repeat(0..0));
         let named = shared.clients_by_name.iter().cloned().zip(devices);
         named.map(|((name, clients), devices)| Self { name, devices, clients }).collect()
     }
 
     /// Returns the posts and clients that the verdict is about.
-    pub(super) fn members(&self) -> Members {
+    fn members(&self) -> Members {
         let lanes = self.devices.start * TOPICS..self.devices.end * TOPICS;
         Members { lanes, clients: self.clients.clone() }
     }
 }
 
+/// Returns the report of each phase. `database` is the receiver of what was read back, if that succeeded.
+pub(super) fn reports(
+    shared: &Shared,
+    (phases, groups): (&[Begun], &[Group]),
+    posted: &[Posted],
+    disturbances: &[Disturbed],
+    database: Option<ReceiverId>,
+) -> Vec<Report> {
+    let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
+    let is_stored = |lane, sequence| Some(shared.run.has_received(database?, lane, sequence));
+    let audits = shared.ledger().audit(&starts, disturbances, is_stored);
+    let part = |named: Named| {
+        let audits = shared.ledger().audit_of(&named.members(), &starts, disturbances, is_stored);
+        (named, audits)
+    };
+    let parts: Vec<_> = Named::all(shared).into_iter().map(part).collect();
+    let stored = database.map(|_| shared.run.audit());
+    Outcomes { shared, phases, groups, posted, parts: &parts, stored }.reports(audits)
+}
+
 /// The records at the end of a run.
-pub(super) struct Outcomes<'a> {
-    pub(super) shared: &'a Shared,
-    pub(super) phases: &'a [Begun],
+struct Outcomes<'a> {
+    shared: &'a Shared,
+    phases: &'a [Begun],
     /// The names of the groups.
-    pub(super) groups: &'a [Group],
+    groups: &'a [Group],
     /// The posts of each group, phase by phase.
-    pub(super) posted: &'a [Posted],
+    posted: &'a [Posted],
     /// The verdict on each phase of each group, and then of the dashboards.
-    pub(super) parts: &'a [(Named, Vec<SessionAudit>)],
+    parts: &'a [(Named, Vec<SessionAudit>)],
     /// The verdict on the stored data, if it was read back.
-    pub(super) stored: Option<Audit>,
+    stored: Option<Audit>,
 }
 
 impl Outcomes<'_> {
     /// Returns the report of each phase.
-    pub(super) fn reports(&self, audits: Vec<SessionAudit>) -> Vec<Report> {
+    fn reports(&self, audits: Vec<SessionAudit>) -> Vec<Report> {
         let ends = self.phases.iter().skip(1).map(|phase| phase.start).chain([u64::MAX]);
         let of_groups = self.posted.chunks(self.groups.len().max(1));
         let phases = (0..).zip(self.phases).zip(ends).zip(of_groups).zip(audits);

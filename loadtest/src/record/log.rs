@@ -60,7 +60,8 @@ impl Log {
         self.is_partial
     }
 
-    /// Returns the requests in equal parts of the time from the first to the last one, and the seconds of a part; `None`
+    /// Returns the requests in equal parts of the time from the first to the last one, and the seconds of a part;
+    /// `None`
     /// without any requests.
     pub(super) fn parts(&self, count: usize) -> Option<(Vec<Counts>, f64)> {
         let times = || self.requests.iter().map(|(time, _)| *time);

@@ -1,4 +1,5 @@
-//! `loadtest record`: writes a scenario file with the arrivals, the mix and the sizes of a tenant, from the statistics of
+//! `loadtest record`: writes a scenario file with the arrivals, the mix and the sizes of a tenant, from the
+//! statistics of
 //! the server and from its log of requests. It contains no content: no ids, names, texts or values.
 
 mod file;
@@ -102,7 +103,8 @@ impl Recorded {
         };
         if parts.iter().flatten().all(|count| *count == 0) {
             return Err(Error::Refused(
-                "nothing was recorded: the statistics of this day have no alarms, events or measurements, and the log has \
+                "nothing was recorded: the statistics of this day have no alarms, events or measurements, and the \
+                log has \
                  no such requests of this tenant (the server must run with --request-log all)"
                     .to_owned(),
             ));

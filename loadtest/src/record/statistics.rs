@@ -9,7 +9,7 @@ use crate::http::target::Target;
 
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// What the server knows about a day of a tenant.
+/// The figures of a day of a tenant.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Statistics {
     /// The alarms, events and measurements that were created.

@@ -1,4 +1,5 @@
-//! Thresholds that end a run early: a table instead of a sentence, `{ that = "failed = 0", abort = true, after = "10s" }`.
+//! Thresholds that end a run early: a table instead of a sentence, `{ that = "failed = 0", abort = true, after =
+//! "10s" }`.
 
 use std::time::Duration;
 

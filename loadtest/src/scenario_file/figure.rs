@@ -34,46 +34,6 @@ pub(super) struct Figure {
     place: Place,
 }
 
-/// The figures that are known of each group that posts.
-const OF_GROUPS: [&str; 11] = [
-    "posts",
-    "posts per second",
-    "round trip",
-    "failed",
-    "4xx",
-    "5xx",
-    "late",
-    "unsent",
-    "reads",
-    "reads per second",
-    "failed reads",
-];
-/// The figures that are known of the clients of each group and of dashboards.
-const OF_CLIENTS: [&str; 9] = [
-    "notified",
-    "notified per second",
-    "sessions back",
-    "lost",
-    "doubled",
-    "reordered",
-    "told",
-    "ended",
-    "reconnects",
-];
-/// The figures that are known while a phase runs.
-const LIVE: [&str; 10] = [
-    "notified",
-    "posts",
-    "notified per second",
-    "posts per second",
-    "failed",
-    "server memory",
-    "server CPU",
-    "open files",
-    "PostgreSQL memory",
-    "PostgreSQL CPU",
-];
-
 /// A percentile of a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Percentile {
@@ -131,7 +91,8 @@ pub(super) const FIGURES: [Figure; 32] = [
         "reads",
         Unit::Time,
         Place::Latency(&["/queries/latency"]),
-        "The time from the due time of a read of a group until its response was complete; a further page counts from the \
+        "The time from the due time of a read of a group until its response was complete; a further page counts from \
+        the \
          end of the one before. It is written with a percentile: `p99 of reads`.",
     ),
     figure(
@@ -248,7 +209,8 @@ pub(super) const FIGURES: [Figure; 32] = [
         Unit::Memory,
         Place::Sum(&["/memory/per_poll"]),
         "The growth of the server's memory while all clients connected, for each of them. Measured in the first phase, \
-         with at least 1000 clients, if the server had used less than five seconds of CPU before: otherwise it would use \
+         with at least 1000 clients, if the server had used less than five seconds of CPU before: otherwise it would \
+         use \
          memory again that it already had.",
     ),
     figure(
@@ -326,35 +288,6 @@ impl Figure {
     /// Returns whether a threshold has to name this figure with a percentile.
     pub(super) fn has_quantiles(&self) -> bool {
         matches!(self.place, Place::Latency(_))
-    }
-
-    /// Checks that the figure is known of a single group or, if there are no devices, of dashboards.
-    ///
-    /// # Errors
-    /// It is not; the error lists those that are.
-    pub(super) fn check_known_of(&self, has_devices: bool) -> Result<(), String> {
-        let of_groups: &[&str] = if has_devices { &OF_GROUPS } else { &[] };
-        let known: Vec<&str> = of_groups.iter().chain(&OF_CLIENTS).copied().collect();
-        if known.contains(&self.name) {
-            return Ok(());
-        }
-        let who = if has_devices { "a single group" } else { "dashboards" };
-        Err(format!("{} is not known of {who}; there are {}", self.name, known.join(", ")))
-    }
-
-    /// Checks that the figure is known while a phase runs.
-    ///
-    /// # Errors
-    /// It is known only at the end; the error lists those that are known before.
-    pub(super) fn check_live(&self) -> Result<(), String> {
-        if LIVE.contains(&self.name) {
-            return Ok(());
-        }
-        Err(format!(
-            "{} is known only at the end, so it cannot end the run; `abort` may have {}",
-            self.name,
-            LIVE.join(", ")
-        ))
     }
 
     /// Returns the value in a phase in the base unit (milliseconds, bytes, percent), or `None` if no load measured it.

@@ -80,21 +80,8 @@ impl Described {
             queries: requests::queries(&fields, &self.plan.feeders, mistakes),
             per_post: fields.read("per-post", whole(1..=1000)).unwrap_or(1) as u32,
         };
-        if group.per_post > 1 && group.transports.contains(&Transport::CsvPoll) {
-            fields.refuse("per-post", "devices of transport csv-poll send one row in each post");
-        }
         self.add_online(&fields, &group.name, count_online(&group));
-        let is_csv = group.transports.contains(&Transport::CsvPoll);
-        if is_csv && group.bodies.iter().any(|(act, _)| act.object().is_some()) {
-            fields.refuse(
-                "bodies",
-                "devices of transport csv-poll send rows of the run; only operations have a body",
-            );
-        }
-        let own_measurement = |(act, _): &(Act, _)| *act == Act::Post(ObjectKind::Measurement);
-        if group.per_post > 1 && group.bodies.iter().any(own_measurement) {
-            fields.refuse("per-post", "an own body of measurements is posted alone");
-        }
+        check_bodies(&fields, &group);
         let rates = ACTS.map(|(act, _)| fields.read(act, rate));
         if !fields.has_doubts(&ROUTING)
             && let Err((act, reason)) = check_acts(&group, &rates)
@@ -161,6 +148,22 @@ impl Described {
             fields.refuse("name", &reason);
         }
         name
+    }
+}
+
+/// Checks that the devices of a group can send its collections and its own bodies.
+fn check_bodies(fields: &Fields<'_>, group: &Group) {
+    let is_csv = group.transports.contains(&Transport::CsvPoll);
+    if is_csv && group.per_post > 1 {
+        fields.refuse("per-post", "devices of transport csv-poll send one row in each post");
+    }
+    if is_csv && group.bodies.iter().any(|(act, _)| act.object().is_some()) {
+        let reason = "devices of transport csv-poll send rows of the run; only operations have a body";
+        fields.refuse("bodies", reason);
+    }
+    let own_measurement = |(act, _): &(Act, _)| *act == Act::Post(ObjectKind::Measurement);
+    if group.per_post > 1 && group.bodies.iter().any(own_measurement) {
+        fields.refuse("per-post", "an own body of measurements is posted alone");
     }
 }
 

@@ -75,7 +75,8 @@ impl Live {
             .map(|times| (!times.is_empty()).then(|| times.value_at_quantile(0.99) as f64 / 1000.0))
     }
 
-    /// Returns the figures in the text form of Prometheus: counts of the whole run, the percentiles of the phase under way,
+    /// Returns the figures in the text form of Prometheus: counts of the whole run, the percentiles of the phase
+    /// under way,
     /// and the values of the last second.
     pub(super) fn metrics(&self) -> String {
         let so_far = self.so_far();

@@ -36,7 +36,8 @@ pub(super) fn check(threshold: &Threshold, described: &Described, planned: &Plan
     reason.filter(|_| !has_doubts).map_or(Ok(()), refused)
 }
 
-/// Checks that a threshold names a group or dashboards of the file, if it names any, and a figure that is known of them.
+/// Checks that a threshold names a group or dashboards of the file, if it names any, and a figure that is known of
+/// them.
 ///
 /// # Errors
 /// A text that says what is allowed.

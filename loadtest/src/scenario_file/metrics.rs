@@ -22,20 +22,21 @@ const LONGEST: usize = 8192;
 pub(super) struct Metrics(JoinHandle<()>);
 
 impl Metrics {
-    /// Serves the figures at an address, and prints it.
+    /// Serves the figures at an address, if there is one, and prints it.
     ///
     /// # Errors
     /// The address cannot be used.
-    pub(super) async fn start(address: SocketAddr, live: &Arc<Live>) -> Result<Self, Error> {
+    pub(super) async fn start(address: Option<SocketAddr>, live: &Arc<Live>) -> Result<Option<Self>, Error> {
+        let Some(address) = address else { return Ok(None) };
         let refused = |error| Error::Refused(format!("--metrics {address}: {error}"));
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         eprintln!("figures of the run at http://{}/metrics", listener.local_addr().map_err(refused)?);
         let live = Arc::clone(live);
-        Ok(Self(tokio::spawn(async move {
+        Ok(Some(Self(tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(timeout(LIMIT, respond(stream, Arc::clone(&live))));
             }
-        })))
+        }))))
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         drop(listener);
-        let _metrics = Metrics::start(address, &live).await.unwrap();
+        let _metrics = Metrics::start(Some(address), &live).await.unwrap();
 
         let text = fetch(address, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
 

@@ -3,9 +3,11 @@
 //! figures.
 //!
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
-//! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command line), [`threshold`], [`abort`],
+//! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command
+//! line), [`threshold`], [`abort`],
 //! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
-//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
+//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`],
+//! [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
 mod abort;
@@ -17,9 +19,12 @@ mod figure;
 mod groups;
 mod html;
 mod junit;
+mod known;
 mod live;
 mod load;
 mod measurable;
+#[cfg(test)]
+mod measurable_tests;
 mod metrics;
 mod mistakes;
 #[cfg(test)]

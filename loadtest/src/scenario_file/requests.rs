@@ -122,7 +122,8 @@ mod tests {
         std::fs::write(directory.path().join("orders.csv"), "kind,size\na,1\nb,2\n").unwrap();
         let text = format!(
             "name = \"x\"\n[[feeder]]\nname = \"orders\"\nfile = \"orders.csv\"\n[[group]]\nname = \"g\"\ncount = \
-             1\nreads = 2\nalarms = 1\n{lines}\n[[phase]]\nname = \"p\"\nlasts = \"9s\"\nthresholds = [\"p99 of reads of \
+             1\nreads = 2\nalarms = 1\n{lines}\n[[phase]]\nname = \"p\"\nlasts = \"9s\"\nthresholds = [\"p99 of \
+             reads of \
              \\\"g\\\" <= 1s\", \"failed reads = 0\"]\n"
         );
         let file = directory.path().join("x.toml");

@@ -34,7 +34,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs a file, prints the result and writes it to the requested files. Returns whether the run was clean and not worse
 /// than its baseline. A signal, a lost server or a lost worker ends the run early: the result then contains the figures
-/// until that time and the reason, and the created devices are removed. So does a missed threshold with `abort`; such a run is
+/// until that time and the reason, and the created devices are removed. So does a missed threshold with `abort`; such
+/// a run is
 /// measured, and not clean.
 ///
 /// # Errors
@@ -48,10 +49,7 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         target.check().await?;
     }
     let live = Arc::new(Live::new());
-    let _metrics = match settings.metrics {
-        Some(address) => Some(Metrics::start(address, &live).await?),
-        None => None,
-    };
+    let _metrics = Metrics::start(settings.metrics, &live).await?;
     let began = OffsetDateTime::now_utc();
     let mut population = match &file.plan {
         Some(plan) => Some(Box::pin(Population::open(plan, common, file.assignments(settings))).await?),
@@ -63,19 +61,9 @@ pub(crate) async fn run(file: &ScenarioFile, settings: &RunFile, common: &Common
         Sampler::start(started, server.filter(|_| uses_target), observer.clone(), Arc::clone(&live));
     let pulse = Pulse::start(started);
     let mut phases = Vec::new();
-    let mut aborted = false;
-    let ended_early = tokio::select! {
-        () = play(file, population.as_mut(), (started, &live), &mut phases) => None,
-        reason = missed(file, &live, &pulse) => {
-            aborted = true;
-            Some(reason)
-        }
-        signal = interrupted() => {
-            signal?;
-            Some(INTERRUPTED.to_owned())
-        }
-        reason = target.lost(), if uses_target => Some(reason),
-    };
+    let watched = Watched { file, live: &live, pulse: &pulse, started };
+    let target_of_run = uses_target.then_some(&target);
+    let (ended_early, aborted) = watched.played(population.as_mut(), target_of_run, &mut phases).await?;
     let samples = sampler.stop();
     let delays = pulse.stop();
     if let Some(last) = phases.last_mut().filter(|last| last.ended.is_infinite()) {
@@ -180,46 +168,77 @@ fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String, Error>) -> R
     fs::write(file, text()?).map_err(unwritable)
 }
 
-/// Waits until a threshold that ends the run is missed, and returns which one.
-async fn missed(file: &ScenarioFile, live: &Live, pulse: &Pulse) -> String {
-    loop {
-        sleep(CHECK_INTERVAL).await;
-        if let Some(reason) = live.missed(&file.phases, &pulse.so_far()) {
-            return reason;
-        }
-    }
+/// A run under way.
+struct Watched<'a> {
+    file: &'a ScenarioFile,
+    live: &'a Live,
+    pulse: &'a Pulse,
+    started: Instant,
 }
 
-/// Runs the phases. The outcome of a phase is created when the phase starts, so that an interrupted phase has a result.
-async fn play(
-    file: &ScenarioFile,
-    mut population: Option<&mut Population>,
-    (started, live): (Instant, &Live),
-    phases: &mut Vec<PhaseOutcome>,
-) {
-    let since = || started.elapsed().as_secs_f64();
-    for (number, phase) in (1..).zip(&file.phases) {
-        eprintln!("{:>7.1} s: phase {number} of {}, {}", since(), file.phases.len(), phase.name);
-        let begins = since();
-        live.begin(number - 1, begins);
-        phases.push(PhaseOutcome {
-            name: phase.name.clone(),
-            started: begins,
-            ended: f64::INFINITY,
-            ..PhaseOutcome::default()
-        });
-        let groups = async {
-            match population.as_deref_mut() {
-                Some(population) => Box::pin(population.play()).await.err(),
-                None => None,
+impl Watched<'_> {
+    /// Plays all phases. Returns the reason why the run ended early, if it did, and whether a missed threshold ended
+    /// it.
+    async fn played(
+        &self,
+        population: Option<&mut Population>,
+        target: Option<&Target>,
+        phases: &mut Vec<PhaseOutcome>,
+    ) -> Result<(Option<String>, bool), Error> {
+        let lost = async {
+            match target {
+                Some(target) => target.lost().await,
+                None => std::future::pending().await,
             }
         };
-        let (mut loads, failure) = tokio::join!(run_loads(phase), groups);
-        loads.extend(failure.map(|error| LoadOutcome::of("faults".to_owned(), Err(error))));
-        let last = phases.last_mut().expect("it was pushed before");
-        (last.ended, last.loads) = (since(), loads);
-        if last.loads.iter().any(|load| load.scenario == "faults") {
-            return;
+        Ok(tokio::select! {
+            () = self.play(population, phases) => (None, false),
+            reason = self.missed() => (Some(reason), true),
+            signal = interrupted() => {
+                signal?;
+                (Some(INTERRUPTED.to_owned()), false)
+            }
+            reason = lost => (Some(reason), false),
+        })
+    }
+
+    /// Waits until a threshold that ends the run is missed, and returns which one.
+    async fn missed(&self) -> String {
+        loop {
+            sleep(CHECK_INTERVAL).await;
+            if let Some(reason) = self.live.missed(&self.file.phases, &self.pulse.so_far()) {
+                return reason;
+            }
+        }
+    }
+
+    /// Runs the phases. The outcome of a phase is created when the phase starts, so that an interrupted phase has a
+    /// result.
+    async fn play(&self, mut population: Option<&mut Population>, phases: &mut Vec<PhaseOutcome>) {
+        let (file, since) = (self.file, || self.started.elapsed().as_secs_f64());
+        for (number, phase) in (1..).zip(&file.phases) {
+            eprintln!("{:>7.1} s: phase {number} of {}, {}", since(), file.phases.len(), phase.name);
+            let begins = since();
+            self.live.begin(number - 1, begins);
+            phases.push(PhaseOutcome {
+                name: phase.name.clone(),
+                started: begins,
+                ended: f64::INFINITY,
+                ..PhaseOutcome::default()
+            });
+            let groups = async {
+                match population.as_deref_mut() {
+                    Some(population) => Box::pin(population.play()).await.err(),
+                    None => None,
+                }
+            };
+            let (mut loads, failure) = tokio::join!(run_loads(phase), groups);
+            loads.extend(failure.map(|error| LoadOutcome::of("faults".to_owned(), Err(error))));
+            let last = phases.last_mut().expect("it was pushed before");
+            (last.ended, last.loads) = (since(), loads);
+            if last.loads.iter().any(|load| load.scenario == "faults") {
+                return;
+            }
         }
     }
 }

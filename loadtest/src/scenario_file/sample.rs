@@ -239,7 +239,8 @@ mod tests {
         }
         assert_eq!(
             line(&sample, [Some(12.4), Some(5.0)]).unwrap(),
-            "   12.0 s: 300 posts/s, 2 failed, 600 notified/s, 730 sessions, p99 of notified so far 12 ms, p99 of posts so \
+            "   12.0 s: 300 posts/s, 2 failed, 600 notified/s, 730 sessions, p99 of notified so far 12 ms, p99 of \
+            posts so \
              far 5 ms"
         );
     }

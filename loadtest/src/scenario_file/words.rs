@@ -61,14 +61,17 @@ const WORDS: [(&str, &str); 18] = [
     ),
     (
         "abort",
-        "A threshold that is written as a table, such as { that = \"failed = 0\", abort = true, after = \"10s\" }, ends \
-         the run as soon as it is missed, `after` this time in the phase (5 s). It must have a figure that is known while \
+        "A threshold that is written as a table, such as { that = \"failed = 0\", abort = true, after = \"10s\" }, \
+        ends \
+         the run as soon as it is missed, `after` this time in the phase (5 s). It must have a figure that is known \
+         while \
          the phase runs. The run is then not clean.",
     ),
     ("placeholder", PLACEHOLDERS),
     (
         "feeder",
-        "A file of CSV beside the scenario file. Its first line names the columns; each body or path that uses it takes the \
+        "A file of CSV beside the scenario file. Its first line names the columns; each body or path that uses it \
+        takes the \
          next row, and the first one again after the last. A worker reads the file at the same place.",
     ),
     (

@@ -1,0 +1,32 @@
+//! Times that are chosen at random.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::random::Seeded;
+
+/// A time that is chosen at random within these bounds, which may be equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Between {
+    pub(crate) least: Duration,
+    pub(crate) most: Duration,
+}
+
+impl Between {
+    /// Chooses a time, to the millisecond.
+    pub(crate) fn choose(self, seeded: &mut Seeded) -> Duration {
+        let span = self.most.saturating_sub(self.least).as_millis() as u64;
+        self.least + Duration::from_millis(if span == 0 { 0 } else { seeded.below(span + 1) })
+    }
+}
+
+impl fmt::Display for Between {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, most] = [self.least, self.most].map(|time| time.as_secs_f64());
+        if self.least == self.most {
+            write!(formatter, "{least} s")
+        } else {
+            write!(formatter, "{least} to {most} s, at random")
+        }
+    }
+}
