@@ -230,11 +230,10 @@ impl Population {
         } else {
             None
         };
-        let reads_back = matches!(read, Some(Ok(())));
+        let stored = matches!(read, Some(Ok(()))).then_some(database);
         failures.extend(read.and_then(Result::err));
-        let database = reads_back.then_some(database);
         let mut reports =
-            verdict::reports(&shared, (&phases, &plan.groups), &posted, &self.disturbances, database);
+            verdict::reports(&shared, (&phases, &plan.groups), &posted, &self.disturbances, stored);
         if let Some(first) = reports.first_mut() {
             first.memory = memory.figures(&processes(servers.as_ref(), &common));
         }
