@@ -43,9 +43,10 @@ export class Relay {
 
   /**
    * Cuts every open connection. `links` are these connections and `accepted` is the number of connections until now.
-   * `posted` returns the number of notifications that were posted so far; a connection notes it when it has ended.
+   * `posted` returns the number of notifications that were posted so far, if somebody judges them; a connection notes
+   * it when it has ended.
    */
-  async cut(kind, posted) {
+  async cut(kind, posted = () => Infinity) {
     // After a pause of this process, Node calls timers before it reads what has arrived meanwhile. An immediate comes
     // after the reading, so what the server wrote during the pause counts as passed on.
     await new Promise(setImmediate);

@@ -61,8 +61,7 @@ export async function a_silent_connection_is_found_within_fifteen_seconds(stage)
   // Neither side learns of it: packets vanish, as when a laptop changes its network.
   relay.refusing = true;
   relay.cut("blackhole");
-  // The page needs 14 s, and longer on a busy machine.
-  await visitor.page.locator(".connection.interrupted").waitFor({ timeout: 40_000 });
+  await visitor.page.locator(".connection.interrupted").waitFor({ timeout: 20_000 });
   await visitor.sees("What you see is the last known state");
   relay.refusing = false;
   await alarm("acme_Silent", "Raised while nothing arrived");
