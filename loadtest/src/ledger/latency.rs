@@ -77,7 +77,19 @@ impl Latency {
 }
 
 impl Latency {
+    /// Returns the median and the 99th percentile in a few words.
+    pub(crate) fn brief(&self) -> String {
+        if self.is_empty() {
+            return "no samples".to_owned();
+        }
+        format!("p50 {:.1} p99 {:.1} ms", self.p50_ms, self.p99_ms)
+    }
+
+    /// Returns all percentiles, or that nothing was measured.
     pub(crate) fn row(&self) -> String {
+        if self.is_empty() {
+            return "no samples".to_owned();
+        }
         format!(
             "p50 {:.2}  p90 {:.2}  p95 {:.2}  p99 {:.2}  p99.9 {:.2}  max {:.2} ms  ({} samples)",
             self.p50_ms, self.p90_ms, self.p95_ms, self.p99_ms, self.p999_ms, self.max_ms, self.samples
@@ -97,6 +109,12 @@ pub(crate) struct Delay {
 mod tests {
     use super::*;
     use crate::ledger::run::histogram;
+
+    #[test]
+    fn nothing_measured_is_not_a_latency_of_zero() {
+        let nothing = Latency::of(&histogram([].into_iter()));
+        assert_eq!((nothing.row().as_str(), nothing.brief().as_str()), ("no samples", "no samples"));
+    }
 
     #[test]
     fn every_quantile_is_that_of_the_histogram() {

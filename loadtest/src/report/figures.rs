@@ -65,7 +65,7 @@ impl Queries {
 
     pub(super) fn brief(&self) -> String {
         let Self { per_second, failed, latency, .. } = self;
-        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms, {failed} failed", latency.p50_ms, latency.p99_ms)
+        format!("{per_second:.1}/s, {}, {failed} failed", latency.brief())
     }
 
     pub(super) fn rows(&self) -> [(&'static str, String); 3] {
@@ -177,7 +177,7 @@ impl Posts {
     /// Returns the most important figures in a few words.
     pub(super) fn brief(&self) -> String {
         let Self { per_second, failed, latency, .. } = self;
-        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms, {failed} failed", latency.p50_ms, latency.p99_ms)
+        format!("{per_second:.1}/s, {}, {failed} failed", latency.brief())
     }
 
     pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
@@ -196,7 +196,7 @@ impl Deliveries {
     /// Returns the most important figures in a few words.
     pub(super) fn brief(&self) -> String {
         let Self { per_second, latency } = self;
-        format!("{per_second:.1}/s, p50 {:.1} p99 {:.1} ms", latency.p50_ms, latency.p99_ms)
+        format!("{per_second:.1}/s, {}", latency.brief())
     }
 
     pub(super) fn rows(&self) -> [(&'static str, String); 2] {

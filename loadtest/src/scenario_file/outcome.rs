@@ -139,7 +139,10 @@ impl Outcome {
             text += &format!("\nended early: {reason}\n");
         }
         if self.left > 0 {
-            text += &format!("\n{} devices, users or tenants could not be removed\n", self.left);
+            text += &format!(
+                "\n{} devices, users or tenants could not be removed; `loadtest clean` does it later\n",
+                self.left
+            );
         }
         text + &format!("\n{}: {}\n", self.name, clean_or_not(self.clean))
     }
