@@ -76,7 +76,15 @@ async fn rows_are_executed_in_order_and_a_connect_among_them_is_not_held() {
         told,
         "43,1,Invalid message identifier\n200,1,hot\n40,/meta/subscribe,403::subscribe_denied\n"
     );
-    let gone = client.send("84,<c>\n84,<c>").await;
+    let mut gone = client.send("84,<c>\n84,<c>").await;
+    if gone.contains("503::") {
+        // A server that has just given up the session may not know yet that it has ended (B-16a).
+        gone = eventually("the end of the session", async || {
+            let answer = client.send("84,<c>").await;
+            (!answer.contains("503::")).then_some(answer)
+        })
+        .await;
+    }
     assert_eq!(gone, "40,/meta/disconnect,402::Unknown client\n86,,0,handshake\n");
 }
 
