@@ -8,6 +8,7 @@ use super::html::escaped;
 use super::noun::{Noun, Verb, kebab};
 use super::nouns::nouns;
 use super::types::referred;
+use super::values::members;
 
 /// Returns the HTML of the line; `None` for an operation without a command.
 pub(crate) fn line(document: &Value, operation: &Value) -> Option<String> {
@@ -112,10 +113,6 @@ fn set(place: &str, value: &Value, words: &mut Vec<String>) {
         }
         None => words.extend(["--set".to_owned(), quoted(&format!("{place}={}", plain(value)))]),
     }
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    value.as_object().into_iter().flatten().map(|(name, value)| (&**name, value))
 }
 
 fn plain(value: &Value) -> String {

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::values::members;
+
 /// The prefix of every media type.
 const MEDIA: &str = "application/vnd.example.platform.";
 
@@ -79,10 +81,6 @@ fn role_names(file: &Value) -> Map<String, Value> {
 
 fn list(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     value.as_array().map(|items| items.iter()).unwrap_or_default()
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    value.as_object().into_iter().flatten().map(|(name, value)| (&**name, value))
 }
 
 fn text(value: &Value) -> &str {

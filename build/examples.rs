@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::html::escaped;
+use super::values::{members, text};
 
 /// The address of a server on this machine.
 const SERVER: &str = "http://127.0.0.1:8080";
@@ -46,7 +47,7 @@ fn credentials(operation: &Value) -> String {
         Value::Array(_) => return " -H 'X-Auth-Token: TOKEN'".to_owned(),
         _ => {}
     }
-    let description = operation["description"].as_str().unwrap_or_default();
+    let description = text(&operation["description"]);
     if description.starts_with("For ") && description.contains("users of microservices") {
         return " -u main/servicebootstrap_weather".to_owned();
     }
@@ -67,10 +68,10 @@ fn credentials(operation: &Value) -> String {
 /// Returns the body and its media type.
 fn of_body(media_type: &str, example: &Value) -> Vec<String> {
     if media_type == "multipart/form-data" {
-        let parts = example.as_object().into_iter().flatten().filter(|(name, _)| *name != "file");
-        let text =
-            |(name, value): (&String, &Value)| format!("-F {}", quoted(&format!("{name}={}", plain(value))));
-        return parts.map(text).chain(["-F file=@FILE".to_owned()]).collect();
+        let parts = members(example).filter(|(name, _)| *name != "file");
+        let field =
+            |(name, value): (&str, &Value)| format!("-F {}", quoted(&format!("{name}={}", plain(value))));
+        return parts.map(field).chain(["-F file=@FILE".to_owned()]).collect();
     }
     let (media_type, body) = match example {
         Value::Null => ("application/octet-stream".to_owned(), "@FILE".to_owned()),
@@ -103,7 +104,7 @@ fn spaced(value: &Value) -> String {
 fn filled(document: &Value, path: &str, operation: &Value) -> String {
     let mut path = path.to_owned();
     for parameter in parameters(document, operation).filter(|parameter| parameter["in"] == "path") {
-        let name = format!("{{{}}}", parameter["name"].as_str().unwrap_or_default());
+        let name = format!("{{{}}}", text(&parameter["name"]));
         path = path.replace(&name, &plain(&parameter["example"]));
     }
     path
@@ -117,9 +118,7 @@ fn query(document: &Value, method: &str, operation: &Value) -> String {
     if chosen.is_empty() && ["PUT", "DELETE"].contains(&method) {
         chosen.extend(parameters(document, operation).find(has_filter));
     }
-    let pair = |parameter: &&Value| {
-        format!("{}={}", parameter["name"].as_str().unwrap_or_default(), plain(&parameter["example"]))
-    };
+    let pair = |parameter: &&Value| format!("{}={}", text(&parameter["name"]), plain(&parameter["example"]));
     let pairs: Vec<String> = chosen.iter().map(pair).collect();
     if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
 }

@@ -22,6 +22,7 @@ mod roles;
 mod schemas;
 mod search;
 mod types;
+mod values;
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::values::members;
+
 /// An operation with its twins.
 pub(crate) struct Operation<'d> {
     pub(crate) id: &'d str,
@@ -16,8 +18,8 @@ pub(crate) struct Operation<'d> {
 /// Returns the operations of a tag in the order of the document.
 pub(crate) fn of_tag<'d>(document: &'d Value, tag: &Value) -> Vec<Operation<'d>> {
     let mut operations: Vec<(&str, Operation<'d>)> = Vec::new();
-    for (path, item) in document["paths"].as_object().into_iter().flatten() {
-        for (method, described) in item.as_object().into_iter().flatten() {
+    for (path, item) in members(&document["paths"]) {
+        for (method, described) in members(item) {
             if described["tags"][0] != tag["name"] {
                 continue;
             }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::html::{escaped, inline, page, push};
 use super::markdown::{Places, anchor, render};
+use super::values::text;
 use super::{reference, roles, search};
 
 /// The documents beside the guides, with their titles in the list of pages.
@@ -89,8 +90,4 @@ fn read(path: &Path) -> String {
 /// Returns the heading of a document.
 fn title(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Guide")
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

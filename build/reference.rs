@@ -6,6 +6,7 @@ use super::html::{escaped, inline, markdown, push};
 use super::operations::{Operation, of_tag};
 use super::schemas::push_schema;
 use super::types::{has_table, words};
+use super::values::{members, text};
 use super::{command_lines, examples, roles};
 
 /// The schema of errors, which the page about errors explains.
@@ -31,14 +32,6 @@ pub(crate) fn page(document: &Value, tag: &Value) -> String {
         push_schema(&mut html, document, &name, &document["components"]["schemas"][&name]);
     }
     html
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
-    value.as_object().into_iter().flatten().map(|(name, value)| (&**name, value))
 }
 
 fn push_index(html: &mut String, operations: &[Operation<'_>]) {

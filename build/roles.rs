@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::html::{escaped, inline, push};
 use super::markdown::anchor;
+use super::values::{members, text};
 
 /// The address of the page.
 const PAGE: &str = "/docs/roles";
@@ -18,8 +19,8 @@ pub(crate) fn table(document: &Value) -> String {
          allow more for single objects. Microservices may define further roles.</p>\n\
          <table><tr><th>Role</th><th>A user with it may</th><th>Operations that name it</th></tr>\n",
     );
-    for (role, meaning) in document["x-roles"].as_object().into_iter().flatten() {
-        let meaning = inline(meaning.as_str().unwrap_or_default());
+    for (role, meaning) in members(&document["x-roles"]) {
+        let meaning = inline(text(meaning));
         push(&mut html, &format!("<tr id=\"{role}\"><td><code>{role}</code></td><td>{meaning}</td>"));
         push(&mut html, &format!("<td>{}</td></tr>", operations(document, role)));
     }
@@ -30,15 +31,14 @@ pub(crate) fn table(document: &Value) -> String {
 /// Returns links to the operations whose descriptions name a role. Twins of an operation are left out.
 fn operations(document: &Value, role: &str) -> String {
     let mut links: Vec<String> = Vec::new();
-    for item in document["paths"].as_object().into_iter().flatten().map(|(_, item)| item) {
-        for (method, operation) in item.as_object().into_iter().flatten() {
-            let names = words(operation["description"].as_str().unwrap_or_default()).any(|word| word == role);
+    for (_, item) in members(&document["paths"]) {
+        for (method, operation) in members(item) {
+            let names = words(text(&operation["description"])).any(|word| word == role);
             if !names || method == "head" {
                 continue;
             }
             let [tag, id, summary] =
-                [&operation["tags"][0], &operation["operationId"], &operation["summary"]]
-                    .map(|text| text.as_str().unwrap_or_default());
+                [&operation["tags"][0], &operation["operationId"], &operation["summary"]].map(text);
             let link = format!("<a href=\"/docs/api/{}#{id}\">{}</a>", anchor(tag), escaped(summary));
             if !links.iter().any(|known| known.ends_with(&link[link.find('>').unwrap_or(0)..])) {
                 links.push(link);

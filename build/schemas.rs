@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::html::{inline, push};
 use super::types::{referred, words};
+use super::values;
 
 /// The members of one object, and which of them it always has.
 struct Members<'d> {
@@ -56,9 +57,7 @@ fn collect<'d>(document: &'d Value, schema: &'d Value, members: &mut Members<'d>
     }
     let required = schema["required"].as_array().into_iter().flatten();
     members.required.extend(required.filter_map(Value::as_str));
-    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
-        members.all.push((name, member));
-    }
+    members.all.extend(values::members(&schema["properties"]));
 }
 
 fn push_rows(html: &mut String, document: &Value, place: &str, members: &Members<'_>) {
