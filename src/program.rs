@@ -7,24 +7,28 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::administration::{self, NewUser};
-use crate::backup::{self, RestorableBackup};
-use crate::cli::{self, Command, RestoreArguments};
-use crate::client;
-use crate::config::{Settings, StoreSettings};
-use crate::demo::{self, Demo};
-use crate::diagnosis;
-use crate::embedded_postgres::{
+use actix_rt::System;
+use platform_front::config::{Settings, StoreSettings};
+use platform_front::prerequisites::Prerequisites;
+use platform_front::secrets::password::SecretKey;
+use platform_front::secrets::secret_key;
+use platform_front::start_error::StartError;
+use platform_front::stop::stop_signal;
+use platform_front::telemetry;
+use platform_front::terminal::{print, say};
+use platform_operator::administration::{self, NewUser};
+use platform_operator::backup::{self, RestorableBackup};
+use platform_operator::cli::{self, Command, RestoreArguments};
+use platform_operator::client;
+use platform_operator::demo::{self, Demo};
+use platform_operator::diagnosis;
+use platform_operator::embedded_postgres::{
     Durability, EmbeddedPostgres, Options, holds_database, relocation, running_database_url,
 };
-use crate::prerequisites::Prerequisites;
-use crate::server::{DatabaseAt, Server};
-use crate::settings_check::{self, Risk};
-use crate::stop::stop_signal;
-use crate::terminal::{print, say};
-use crate::{open_files, secret_key, shown_settings, systemd, telemetry};
-use actix_web::rt::System;
+use platform_operator::settings_check::{self, Risk};
+use platform_operator::{open_files, shown_settings, systemd};
 use platform_store::{Connections, Database};
+use platform_web::server::{DatabaseAt, ListeningServer, Server};
 
 /// An error that ends the program and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
@@ -124,7 +128,7 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
         .map_err(|_| "the vendor words were read before they were set")?;
     open_files::raise_limit();
     // The checks come before the database is created, so that a failed check has changed nothing.
-    let prerequisites = Prerequisites::check(settings).map_err(|error| match &demo {
+    let prerequisites = prerequisites(settings).map_err(|error| match &demo {
         Some(_) => demo::advised(error),
         None => error.into(),
     })?;
@@ -134,38 +138,71 @@ fn serve(settings: &Settings, mut demo: Option<Demo>) -> Result<(), Failure> {
     let url = database_url(settings, postgres.as_ref());
     let served = System::new().block_on(async {
         let stop_signal = stop_signal()?;
-        let mut tell = |user| match &mut demo {
-            Some(demo) => demo.introduce(user),
-            None => greeting.introduce(user),
-        };
-        let start = Box::pin(Server::start(settings, prerequisites, at(&url, postgres.as_ref()), &mut tell));
-        let server = systemd::while_starting(start).await?;
-        let (base, database, vitals) = (server.base(), server.database(), server.vitals());
-        if demo.is_none() {
-            greeting.end()?;
-        }
-        systemd::ready(&base);
-        let mut outcome = Ok(());
-        let stop = async {
-            match demo {
-                Some(demo) => outcome = Box::pin(demo.run(&base, settings, &database, stop_signal)).await,
-                None => stop_signal.await,
-            }
-            systemd::stopping(settings.drain + settings.shutdown);
-        };
-        // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
-        // longest.
-        tokio::select! {
-            () = Box::pin(server.run(stop)) => {}
-            never = supervise(postgres.as_mut(), &database) => match never {},
-            never = systemd::keep_watch(vitals) => match never {},
-        }
-        outcome
+        let start = start(settings, prerequisites, at(&url, postgres.as_ref()), &mut demo, &mut greeting);
+        let server = systemd::while_starting(Box::pin(start)).await?;
+        Box::pin(run_until(stop_signal, server, settings, demo, postgres.as_mut())).await
     });
     if let Some(postgres) = &mut postgres {
         postgres.stop();
     }
     served
+}
+
+/// Starts the server. The users of a first start are introduced by the demo, or by the greeting, which ends here.
+async fn start(
+    settings: &Settings,
+    prerequisites: Prerequisites,
+    at: DatabaseAt<'_>,
+    demo: &mut Option<Demo>,
+    greeting: &mut Greeting,
+) -> Result<Server, Failure> {
+    let listening = ListeningServer::open(settings, prerequisites, at).await?;
+    let introduce = &mut |user| match demo {
+        Some(demo) => demo.introduce(user),
+        None => greeting.introduce(user),
+    };
+    administration::first_start(&listening.database, &listening.secret_key, settings, introduce).await?;
+    let server = Box::pin(Server::start(settings, listening)).await?;
+    if demo.is_none() {
+        greeting.end()?;
+    }
+    Ok(server)
+}
+
+/// Runs a server until the signal to stop; a demo ends before.
+async fn run_until(
+    stop_signal: impl Future<Output = ()>,
+    server: Server,
+    settings: &Settings,
+    demo: Option<Demo>,
+    postgres: Option<&mut EmbeddedPostgres>,
+) -> Result<(), Failure> {
+    let (base, database, vitals) = (server.base(), server.database(), server.vitals());
+    systemd::ready(&base);
+    let mut outcome = Ok(());
+    let stop = async {
+        match demo {
+            Some(demo) => outcome = Box::pin(demo.run(&base, settings, &database, stop_signal)).await,
+            None => stop_signal.await,
+        }
+        systemd::stopping(settings.drain + settings.shutdown);
+    };
+    // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
+    // longest.
+    tokio::select! {
+        () = Box::pin(server.run(stop)) => {}
+        never = supervise(postgres, &database) => match never {},
+        never = systemd::keep_watch(async || vitals.prove().await) => match never {},
+    }
+    outcome
+}
+
+/// Checks the settings, logs those that are a risk, and takes what the server needs of this machine.
+fn prerequisites(settings: &Settings) -> Result<Prerequisites, StartError> {
+    for Risk { told, remedy } in settings_check::check(settings)? {
+        tracing::warn!("{told}: {remedy}");
+    }
+    Prerequisites::check(settings)
 }
 
 /// Checks the settings as a start does, and prints those that are a risk.
@@ -274,7 +311,7 @@ impl Greeting {
 /// Runs a command of an administrator, with or without a running server, and prints its result.
 fn administer<T: std::fmt::Display>(
     settings: &Settings,
-    command: impl AsyncFnOnce(&Database, &crate::auth::password::SecretKey) -> platform_model::error::Result<T>,
+    command: impl AsyncFnOnce(&Database, &SecretKey) -> platform_model::error::Result<T>,
 ) -> Result<(), Failure> {
     on_database(settings, async |database, _| {
         database.migrate().await?;

@@ -8,8 +8,10 @@ use crate::rust::{Source, closing, sources};
 use crate::tree::line_of;
 
 /// The crates: the name of the table, and the folder.
-const CRATES: [(&str, &str); 6] = [
-    ("src", "src"),
+const CRATES: [(&str, &str); 8] = [
+    ("web", "src/web"),
+    ("operator", "src/operator"),
+    ("front", "src/front"),
     ("actors", "actors/src"),
     ("epl", "actors/epl/src"),
     ("store", "actors/store/src"),

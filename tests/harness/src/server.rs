@@ -5,10 +5,11 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use platform::config::Settings;
-use platform::prerequisites::Prerequisites;
-use platform::server::{DatabaseAt, Server};
+use platform_front::config::Settings;
+use platform_front::prerequisites::Prerequisites;
+use platform_operator::{administration, settings_check};
 use platform_store::{Database, Room};
+use platform_web::server::{DatabaseAt, ListeningServer, Server};
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 
@@ -365,8 +366,12 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let (end, ended) = oneshot::channel();
     let (report, started) = mpsc::channel();
     let start = async move || {
+        settings_check::check(&settings)?;
         let prerequisites = Prerequisites::check(&settings)?;
-        Server::start(&settings, prerequisites, DatabaseAt::Shared(&url), &mut |_| Ok(())).await
+        let listening = ListeningServer::open(&settings, prerequisites, DatabaseAt::Shared(&url)).await?;
+        let ListeningServer { database, secret_key, .. } = &listening;
+        administration::first_start(database, secret_key, &settings, &mut |_| Ok(())).await?;
+        Server::start(&settings, listening).await
     };
     let serve = async move || match start().await {
         Ok(server) => {

@@ -1,5 +1,4 @@
-//! The errors of the platform, by kind and without status codes: only `src/http/error` of `platform` turns kinds into
-//! responses.
+//! The errors of the platform, by kind and without status codes: only `src/web/http/error` turns kinds into responses.
 
 #[cfg(feature = "postgres")]
 mod postgres;

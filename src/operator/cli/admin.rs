@@ -1,0 +1,139 @@
+//! The commands `admin …`, which use the database of a server. Tenants and users are in this file, the others have
+//! their own.
+
+use clap::{Args, Subcommand};
+use platform_front::config::{self, Password, Settings, StoreSettings};
+
+use super::applications::ApplicationCommand;
+use super::secrets::SecretCommand;
+use super::tokens::{LimitsCommand, TokenCommand};
+use super::{Command, OnStore};
+
+/// Arguments of `platform admin tenant create`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct TenantCreate {
+    /// Id of the new tenant: 1 to 32 letters, digits, hyphens and underscores; fixed afterwards
+    #[arg(value_parser = config::tenant_id)]
+    pub id: String,
+    /// Domain by which requests find the tenant, such as factory.example.com
+    #[arg(long)]
+    pub domain: String,
+    /// Company the tenant belongs to
+    #[arg(long)]
+    pub company: String,
+    /// Name of its first user, who may administer it
+    #[arg(long, value_name = "NAME", default_value = "admin", value_parser = config::user_name)]
+    pub admin_user: String,
+    /// Password of that user, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
+    ///
+    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
+    #[arg(long, value_name = "PASSWORD")]
+    pub admin_password: Option<Password>,
+}
+
+/// Arguments of `platform admin user create`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct UserCreate {
+    /// Tenant of the user
+    #[arg(value_parser = config::tenant_id)]
+    pub tenant: String,
+    /// Name of the new user, without spaces and / + $ :
+    #[arg(value_parser = config::user_name)]
+    pub name: String,
+    /// Password, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
+    ///
+    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
+    #[arg(long)]
+    pub password: Option<Password>,
+    /// Role of the user, such as ROLE_ALARM_READ; may be repeated
+    #[arg(long = "role", value_name = "ROLE", num_args = 1..)]
+    pub roles: Vec<String>,
+}
+
+/// Arguments of `platform admin user passwd`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct UserPasswd {
+    /// Tenant of the user
+    #[arg(value_parser = config::tenant_id)]
+    pub tenant: String,
+    /// Name of the user
+    #[arg(value_parser = config::user_name)]
+    pub name: String,
+    /// New password, 6 to 32 Latin-1 characters [default: read from a pipe, else generated and printed]
+    ///
+    /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
+    #[arg(long)]
+    pub password: Option<Password>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AdminCommand {
+    /// Create tenants
+    #[command(subcommand)]
+    Tenant(TenantCommand),
+    /// Create users and change their passwords
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Manage clients of the access-token service
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Manage accounts of the limits query and their tokens
+    #[command(subcommand)]
+    Limits(LimitsCommand),
+    /// Set the addresses of microservices
+    #[command(subcommand)]
+    Application(ApplicationCommand),
+    /// Replace the secret key
+    #[command(subcommand)]
+    Secret(SecretCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TenantCommand {
+    /// Create a tenant and its first user
+    Create(OnStore<TenantCreate>),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum UserCommand {
+    /// Create a user of a tenant
+    Create(OnStore<UserCreate>),
+    /// Give a user a new password; takes effect at once
+    Passwd(OnStore<UserPasswd>),
+}
+
+impl AdminCommand {
+    /// Returns the command with the settings of the server whose database it uses.
+    pub(super) fn parsed(
+        self,
+        settings: impl FnOnce(StoreSettings) -> Result<Box<Settings>, clap::Error>,
+    ) -> Result<Command, clap::Error> {
+        Ok(match self {
+            Self::Tenant(TenantCommand::Create(OnStore { arguments, store })) => {
+                Command::TenantCreate { settings: settings(store)?, tenant: arguments }
+            }
+            Self::User(UserCommand::Create(OnStore { arguments, store })) => {
+                Command::UserCreate { settings: settings(store)?, user: arguments }
+            }
+            Self::User(UserCommand::Passwd(OnStore { arguments, store })) => {
+                Command::UserPasswd { settings: settings(store)?, user: arguments }
+            }
+            Self::Token(command) => {
+                let (task, store) = command.task();
+                Command::Tokens { settings: settings(store)?, task }
+            }
+            Self::Limits(command) => {
+                let (task, store) = command.task();
+                Command::Tokens { settings: settings(store)?, task }
+            }
+            Self::Application(command) => {
+                let (task, store) = command.task();
+                Command::Applications { settings: settings(store)?, task }
+            }
+            Self::Secret(command) => {
+                let (task, store) = command.task();
+                Command::Secrets { settings: settings(store)?, task }
+            }
+        })
+    }
+}

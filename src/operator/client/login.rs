@@ -1,0 +1,134 @@
+//! The commands `login`, `logout` and `profile`, which store, delete and list profiles.
+
+use std::io::{BufRead, IsTerminal, Write, stdin};
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+use platform_front::terminal::print;
+use serde_json::json;
+
+use super::RESPONSE;
+use super::commands::{AUTHORITIES, OUTPUT, PROFILE};
+use super::failure::{Code, Failure};
+use super::http::Server;
+use super::output::{Form, Printer};
+use super::profile::{Profile, Profiles, checked_url};
+use super::words::Words;
+
+/// Asks for missing arguments, checks the credentials at the server, and stores them as a profile.
+///
+/// # Errors
+/// The server cannot be reached or rejects the user, or the profile cannot be stored.
+pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
+    let url = checked_url(matches.get_one::<String>("url").map_or("", String::as_str))?;
+    let user = match matches.get_one::<String>("user") {
+        Some(user) => user.clone(),
+        None if stdin().is_terminal() => asked("User (name, or tenant/name): ")?,
+        None => return Err(Failure::usage("--user is required when nobody can be asked")),
+    };
+    let password =
+        if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
+    let authorities = matches.get_one::<PathBuf>(AUTHORITIES).map(std::path::absolute).transpose()?;
+    let mut profile = Profile { url, user, password, words: Words::default(), authorities };
+
+    let mut server = Server::of(profile.clone())?.responding_within(RESPONSE);
+    let response = server.send("GET", "/user/currentUser", None).await?;
+    match response.status {
+        200..=299 => {}
+        401 => return Err(wrong_credentials(&profile.user)),
+        status => return Err(Failure::of_response(status, &response.body)),
+    }
+    profile.words = Words::of_server(&mut server).await;
+
+    let mut profiles = Profiles::load()?;
+    let name = matches.get_one::<String>(PROFILE).cloned().unwrap_or_default();
+    let told = format!("logged in at {} as {}, profile {name}", profile.url, profile.user);
+    profiles.profiles.insert(name.clone(), profile);
+    profiles.current = Some(name);
+    let path = profiles.store()?;
+    Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
+}
+
+fn wrong_credentials(user: &str) -> Failure {
+    let failure =
+        Failure::new(Code::Denied, format!("401: the user {user} does not exist or has another password"));
+    if user.contains('/') {
+        failure
+    } else {
+        failure.hint("a user of another tenant than that of the address is TENANT/NAME")
+    }
+}
+
+/// Deletes a profile: the given one, or the current one.
+///
+/// # Errors
+/// There is no such profile, or the file cannot be written.
+pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
+    let mut profiles = Profiles::load()?;
+    let name = matches.get_one::<String>(PROFILE).cloned().or_else(|| profiles.current.clone());
+    let name = name.ok_or_else(|| Failure::new(Code::NotFound, "no profile is stored"))?;
+    known(&profiles, &name)?;
+    profiles.profiles.remove(&name);
+    profiles.current = profiles.current.filter(|current| *current != name);
+    profiles.store()?;
+    Ok(print(format!("deleted the profile {name}\n").as_bytes())?)
+}
+
+/// Prints the profiles, without their passwords.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn list(matches: &ArgMatches) -> Result<(), Failure> {
+    let Profiles { current, profiles } = Profiles::load()?;
+    if let Some(form) = matches.get_one::<Form>(OUTPUT).filter(|form| **form != Form::Table) {
+        let columns = ["name", "url", "user", "current"].map(Into::into).into();
+        let mut printer = Printer::stdout(*form, columns, &["name"], true);
+        let described = profiles.iter().map(|(name, profile)| {
+            let Profile { url, user, authorities, .. } = profile;
+            let is_current = current.as_ref() == Some(name);
+            json!({"name": name, "url": url, "user": user, "current": is_current, "ca": authorities})
+        });
+        printer.print(&described.collect::<Vec<_>>())?;
+        return printer.end();
+    }
+    for (name, profile) in &profiles {
+        let star = if current.as_ref() == Some(name) { "*" } else { " " };
+        print(format!("{star} {name:<12} {:<40} {}\n", profile.url, profile.user).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Makes a profile the current one.
+///
+/// # Errors
+/// There is no such profile, or the file cannot be written.
+pub(super) fn choose(name: &str) -> Result<(), Failure> {
+    let mut profiles = Profiles::load()?;
+    known(&profiles, name)?;
+    profiles.current = Some(name.to_owned());
+    profiles.store()?;
+    Ok(())
+}
+
+fn known(profiles: &Profiles, name: &str) -> Result<(), Failure> {
+    let is_known = profiles.profiles.contains_key(name);
+    is_known
+        .then_some(())
+        .ok_or_else(|| Failure::new(Code::NotFound, format!("there is no profile {name:?}")))
+}
+
+fn asked(question: &str) -> Result<String, Failure> {
+    let mut terminal = std::io::stderr();
+    write!(terminal, "{question}")?;
+    terminal.flush()?;
+    first_line()
+}
+
+pub(super) fn first_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    stdin().lock().read_line(&mut line)?;
+    match line.trim_end_matches(['\r', '\n']) {
+        "" => Err(Failure::usage("the first line of the pipe has the password, but nothing came")),
+        line => Ok(line.to_owned()),
+    }
+}
