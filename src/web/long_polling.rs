@@ -19,9 +19,9 @@ use bytes::Bytes;
 use platform_actors::session::{ClientId, PollHere, SessionActor, SessionHere};
 use platform_front::connection::ConnectionHandle;
 use platform_front::stop::Stop;
-use platform_model::bayeux::Batch;
-use platform_model::bayeux::channel::Endpoint;
 use platform_model::limits::Limits;
+use platform_model::realtime::bayeux::Batch;
+use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::auth::{Caller, Listener, RequestSource};

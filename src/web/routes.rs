@@ -6,7 +6,7 @@ mod path;
 use actix_web::guard::fn_guard;
 use actix_web::http::Uri;
 use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
-use platform_model::bayeux::channel::Endpoint;
+use platform_model::realtime::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,

@@ -10,6 +10,9 @@ use time::OffsetDateTime;
 
 use crate::error::{Error, Noun, Result};
 
+/// The tenant of the installation, which manages all others. It can be neither suspended nor deleted.
+pub const MANAGEMENT: &str = "management";
+
 /// The fixed id of a tenant: at most 32 lower-case letters, digits, `_` and `-` (Z-01).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TenantId(Arc<str>);

@@ -2,7 +2,7 @@
 //! the users of microservices (W-10, W-11), and passwords of external resources. All are sealed for their
 //! purpose; none is stored in clear text.
 
-use platform_model::application::{
+use platform_model::applications::application::{
     ApplicationPatch, ApplicationType, NewApplication, Secret, ShownApplication, UserPurpose,
 };
 use platform_model::id::{ApplicationId, TenantId};

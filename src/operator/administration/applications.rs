@@ -1,8 +1,8 @@
 //! The routes of microservices, which only the operator can set (W-14).
 
-use platform_model::application::Application;
+use platform_model::applications::application::Application;
+use platform_model::applications::service_address::ServiceAddress;
 use platform_model::error::Result;
-use platform_model::service_address::ServiceAddress;
 use platform_store::Database;
 use platform_store::applications::routes;
 use platform_store::audit_records::insert_operators_record;

@@ -12,12 +12,12 @@ use std::io::{self, IsTerminal, Read};
 
 use platform_front::config::{Password, Settings};
 use platform_front::secrets::password::{self, SecretKey};
-use platform_model::application::{self, NewApplication, STANDARD};
+use platform_model::applications::application::{self, NewApplication, STANDARD};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role::{self, Role};
-use platform_model::tenant::{MANAGEMENT, NewTenant, parse_domain};
-use platform_model::user::{Administration, User, parse_password, parse_user_name};
+use platform_model::tenancy::tenant::{MANAGEMENT, NewTenant, parse_domain};
+use platform_model::users::user::{Administration, User, parse_password, parse_user_name};
 use platform_store::{self, Database};
 
 use crate::cli::{TenantCreate, UserCreate, UserPasswd};

@@ -13,7 +13,7 @@ use platform_front::secrets::sealing::{
     place_of_resources_password,
 };
 use platform_front::secrets::secret_key::{self, FINGERPRINT, HASHING_KEY, promote, successor_file};
-use platform_model::application::UserPurpose;
+use platform_model::applications::application::UserPurpose;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_store::Database;
 use platform_store::sealed_texts::{

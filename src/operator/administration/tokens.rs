@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use platform_front::secrets::access_token;
 use platform_front::secrets::password::{self, SecretKey};
-use platform_model::account_limits::{AbsoluteLimits, AccountId, RateLimits};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{PageRequest, TotalPages};
-use platform_model::tenant::MANAGEMENT;
-use platform_model::token_client::{Scope, TokenHash, parse_client_id};
-use platform_model::user::parse_user_of_path;
+use platform_model::tenancy::account_limits::{AbsoluteLimits, AccountId, RateLimits};
+use platform_model::tenancy::tenant::MANAGEMENT;
+use platform_model::users::token_client::{Scope, TokenHash, parse_client_id};
+use platform_model::users::user::parse_user_of_path;
 use platform_store::Database;
 use platform_store::audit_records::insert_operators_record;
 use platform_store::users;

@@ -2,7 +2,7 @@
 
 use form_urlencoded::Serializer;
 use platform_model::naming::naming;
-use platform_model::retention::{DataType, LEAST_DAYS_OF_AUDIT};
+use platform_model::tenancy::retention::{DataType, LEAST_DAYS_OF_AUDIT};
 use serde_json::{Value, json};
 
 use super::plan::Plan;

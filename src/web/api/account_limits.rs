@@ -3,7 +3,7 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::account_limits::AccountId;
+use platform_model::tenancy::account_limits::AccountId;
 
 use crate::auth::{Authenticator, RequestSource};
 use crate::http::client_address;

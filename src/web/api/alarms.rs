@@ -8,7 +8,7 @@ use platform_actors::BulkProgress;
 use platform_actors::Platform;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
 use platform_model::access::Api;
-use platform_model::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
+use platform_model::data::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
 use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::page::TimeOrder;

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::secrets::password::SecretKey;
-use platform_model::application::{Application, ApplicationPatch, NewApplication, Secret, ShownApplication};
+use platform_model::applications::application::{
+    Application, ApplicationPatch, NewApplication, Secret, ShownApplication,
+};
 use platform_model::error::Error;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
-use platform_model::tenant::MANAGEMENT;
+use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_store::applications::SeenApplication;
 use platform_store::applications::collection::ApplicationFilter;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::access::{Accessor, Api, Authority, Ownership, Permission};
-use platform_model::audit_record::{AuditRecord, AuditRecordFilter};
+use platform_model::data::audit_record::{AuditRecord, AuditRecordFilter};
 use platform_model::error::Error;
 use platform_model::id::{AuditRecordId, ManagedObjectId};
 use platform_model::page::TimeOrder;

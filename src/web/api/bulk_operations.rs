@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::access::Api;
-use platform_model::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
+use platform_model::data::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
 use platform_model::id::BulkOperationId;
 use platform_model::role;
 use platform_store::bulk::operations::{delete_bulk_operation, get_bulk_operation, list_bulk_operations};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_model::user::{CurrentUser, User, UserPatch};
+use platform_model::users::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::UnreadBody;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
-use platform_model::group::{GroupPatch, GroupPlace, GroupReference, NewGroup};
 use platform_model::id::GroupId;
-use platform_model::user::{UserReference, parse_member, parse_user_of_path};
+use platform_model::users::group::{GroupPatch, GroupPlace, GroupReference, NewGroup};
+use platform_model::users::user::{UserReference, parse_member, parse_user_of_path};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

@@ -6,10 +6,10 @@ use actix_web::{HttpResponse, web};
 use percent_encoding::percent_decode_str;
 use platform_actors::Platform;
 use platform_model::access::{Api, Authority, Grants, Permission};
+use platform_model::devices::external_id::{ExternalId, NewExternalId};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::Error;
-use platform_model::external_id::{ExternalId, NewExternalId};
 use platform_model::id::ManagedObjectId;
-use platform_model::reference::WantedReferences;
 use platform_model::role;
 
 use crate::auth::Caller;

@@ -9,12 +9,14 @@ use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, UpdateManagedObject};
 use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
+use platform_model::devices::inventory_query::InventoryQuery;
+use platform_model::devices::managed_object::{
+    Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
+};
+use platform_model::devices::reference::{WantedParents, WantedReferences};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
-use platform_model::inventory_query::InventoryQuery;
-use platform_model::managed_object::{Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject};
 use platform_model::naming::naming;
-use platform_model::reference::{WantedParents, WantedReferences};
 use platform_model::role;
 
 use crate::auth::Caller;

@@ -10,14 +10,14 @@ use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, ReplaceBinary, UpdateManagedObject};
 use platform_actors::writes::NewObject;
 use platform_model::access::{Api, Permission};
-use platform_model::binary::{self, Binary};
 use platform_model::body::{Body, missing};
+use platform_model::data::binary::{self, Binary};
+use platform_model::devices::managed_object::{Cascade, ManagedObjectFilter, NewManagedObject};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::Error;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
-use platform_model::managed_object::{Cascade, ManagedObjectFilter, NewManagedObject};
 use platform_model::naming::naming;
-use platform_model::reference::WantedReferences;
 use platform_model::role;
 use platform_store::binaries::Upload;
 

@@ -4,12 +4,12 @@
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::access::Authority;
-use platform_model::children::ManagedObjectReference;
+use platform_model::devices::children::ManagedObjectReference;
+use platform_model::devices::managed_object::{ManagedObject, ManagedObjectFilter};
+use platform_model::devices::reference::{LinkKind, WantedReferences};
 use platform_model::error::{Error, Noun};
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::{ManagedObject, ManagedObjectFilter};
 use platform_model::page::{Page, PageRequest, TotalPages};
-use platform_model::reference::{LinkKind, WantedReferences};
 use platform_store::inventory::collection::list_managed_objects;
 use platform_store::inventory::links::add_references;
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::ModuleId;
-use platform_model::module::{Module, ModulePatch};
+use platform_model::realtime::module::{Module, ModulePatch};
 use platform_model::role;
 use platform_store::modules;
 

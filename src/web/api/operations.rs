@@ -6,9 +6,9 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{QueueOperation, UpdateOperation};
 use platform_model::access::Api;
+use platform_model::data::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
 use platform_model::error::Noun;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
-use platform_model::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
 use platform_model::page::TimeOrder;
 use platform_model::role;
 

@@ -9,12 +9,12 @@ use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use platform_model::role;
-use platform_model::tenant::MANAGEMENT;
-use platform_model::tenant_option::{
+use platform_model::tenancy::tenant::MANAGEMENT;
+use platform_model::tenancy::tenant_option::{
     CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
     TOKEN_PUBLIC_KEY, TenantOption, parse_category,
 };
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 use platform_store::tenants::options::OptionChange;
 
 use crate::auth::{Caller, check_public_key};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::id::RetentionRuleId;
-use platform_model::retention::{Retention, RetentionPatch};
 use platform_model::role;
+use platform_model::tenancy::retention::{Retention, RetentionPatch};
 use platform_store::retention::{self, matching, runs};
 
 use crate::auth::Caller;

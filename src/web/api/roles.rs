@@ -7,7 +7,7 @@ use platform_actors::Platform;
 use platform_model::error::{Error, Noun};
 use platform_model::id::GroupId;
 use platform_model::role::{self, Role, RoleHolder, RoleReference, RoleSet};
-use platform_model::user::parse_user_of_path;
+use platform_model::users::user::parse_user_of_path;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

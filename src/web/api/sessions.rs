@@ -2,10 +2,10 @@
 
 use actix_web::{HttpResponse, web};
 use platform_actors::{FoundSessions, Platform, WantedSessions};
-use platform_model::client_session::{ClientSession, SessionFilter};
 use platform_model::error::{Error, Noun};
 use platform_model::id::ManagedObjectId;
 use platform_model::page::{After, Page};
+use platform_model::realtime::client_session::{ClientSession, SessionFilter};
 use platform_model::role;
 use platform_store::users::session_ends;
 

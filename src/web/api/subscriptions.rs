@@ -9,12 +9,12 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::secrets::password::SecretKey;
-use platform_model::application::UserPurpose;
+use platform_model::applications::application::UserPurpose;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::role;
-use platform_model::subscription::{Offer, Subscription};
-use platform_model::tenant::MANAGEMENT;
+use platform_model::tenancy::subscription::{Offer, Subscription};
+use platform_model::tenancy::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

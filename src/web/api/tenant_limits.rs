@@ -6,7 +6,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::id::TenantId;
 use platform_model::role;
-use platform_model::tenant::{LimitViewer, LimitsOfTenant, LimitsPatch};
+use platform_model::tenancy::tenant::{LimitViewer, LimitsOfTenant, LimitsPatch};
 use platform_store::tenant_limits::set_limits;
 use platform_store::tenants::get_tenant_below;
 

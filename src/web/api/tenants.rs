@@ -7,10 +7,10 @@ use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::role;
-use platform_model::tenant::{
+use platform_model::tenancy::tenant::{
     CurrentTenant, LoginOption, MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus,
 };
-use platform_model::user::{User, parse_user_name};
+use platform_model::users::user::{User, parse_user_name};
 use platform_store::Database;
 
 use crate::auth::{AnyCaller, Authenticator, Caller};

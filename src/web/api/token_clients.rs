@@ -7,7 +7,7 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::secrets::password::{self, SecretKey};
 use platform_model::role;
-use platform_model::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
+use platform_model::users::token_client::{CreatedTokenClient, NewTokenClient, parse_client_id};
 use platform_store::users::token_clients::{self, Draft};
 
 use crate::auth::Caller;

@@ -8,8 +8,10 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::secrets::password;
 use platform_model::error::{Error, Noun};
-use platform_model::token_client::TokenHash;
-use platform_model::user_token::{NewUserToken, ShownUserToken, TokenOfPath, UserToken, parse_token_of_path};
+use platform_model::users::token_client::TokenHash;
+use platform_model::users::user_token::{
+    NewUserToken, ShownUserToken, TokenOfPath, UserToken, parse_token_of_path,
+};
 use platform_store::users::user_tokens::{self, Draft};
 
 use crate::auth::{Caller, access_token};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::error::Error;
-use platform_model::user::{
+use platform_model::users::user::{
     Administration, NewUser, SubusersCount, User, UserAuthority, UserFilter, UserKind, UserPatch,
     parse_user_of_path,
 };

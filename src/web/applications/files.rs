@@ -10,7 +10,7 @@ use std::sync::Arc;
 use actix_web::web;
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use platform_model::application::Application;
+use platform_model::applications::application::Application;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use platform_store::Database;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use platform_model::application::{Application, ApplicationType, TenantRelation};
+use platform_model::applications::application::{Application, ApplicationType, TenantRelation};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::Database;

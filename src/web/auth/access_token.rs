@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 pub(crate) use platform_front::secrets::access_token::{draw, is_token};
-use platform_model::token_client::{TokenHash, parse_client_id};
+use platform_model::users::token_client::{TokenHash, parse_client_id};
 use platform_store::users::access_tokens::{Granted, Issued};
 
 use super::jwt::bearer;

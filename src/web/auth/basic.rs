@@ -5,10 +5,10 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use platform_front::secrets::password;
 use platform_front::telemetry;
+use platform_model::device_id::DeviceId;
 use platform_model::id::TenantId;
-use platform_model::new_device_request::DeviceId;
-use platform_model::tenant::TenantStatus;
-use platform_model::user::Account;
+use platform_model::tenancy::tenant::TenantStatus;
+use platform_model::users::user::Account;
 use time::OffsetDateTime;
 
 use super::throttle::{Attempt, RequestSource};

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::Method;
 use platform_model::access::{Api, Authority, DevicePermissions, Permission};
-use platform_model::application::{ApplicationUser, UserPurpose};
+use platform_model::applications::application::{ApplicationUser, UserPurpose};
 use platform_model::id::TenantId;
 use platform_model::links::Links;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
-use platform_model::token_client::{Scope, TokenHash};
+use platform_model::users::token_client::{Scope, TokenHash};
 use platform_store::tenant_limits::TenantLimits;
 use platform_store::users::access_tokens::Requested;
 

@@ -16,7 +16,7 @@ use parking_lot::RwLock;
 use platform_actors::Changed;
 use platform_model::id::TenantId;
 use platform_model::naming::naming;
-use platform_model::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
+use platform_model::tenancy::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
 use platform_store::Database;
 use platform_store::tenants::options::get_option;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use platform_model::id::TenantId;
-use platform_model::tenant::TenantStatus;
+use platform_model::tenancy::tenant::TenantStatus;
 use platform_store::{self, Database};
 
 use crate::http::error::{ApiError, Result};

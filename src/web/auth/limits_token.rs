@@ -1,6 +1,6 @@
 //! Tokens of the limits query in the header `X-Auth-Token` (docs/rules.md#limits-query; L-02, L-03).
 
-use platform_model::account_limits::{AccountId, AccountLimits};
+use platform_model::tenancy::account_limits::{AccountId, AccountLimits};
 
 use super::throttle::RequestSource;
 use super::{Authenticator, access_token};

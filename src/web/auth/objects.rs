@@ -3,11 +3,11 @@
 
 use platform_actors::Platform;
 use platform_model::access::{Accessor, Api, Authority, Grants, Ownership, Permission};
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::{LinkKind, WantedReferences};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::ManagedObject;
 use platform_model::naming::naming;
-use platform_model::reference::{LinkKind, WantedReferences};
 use platform_model::role;
 use platform_store::access::SourceObject;
 

@@ -2,11 +2,11 @@
 
 use platform_actors::Platform;
 use platform_model::id::TenantId;
-use platform_model::retention::Reach;
 use platform_model::role;
-use platform_model::tenant::MANAGEMENT;
-use platform_model::tenant_option::TOKEN_PUBLIC_KEY;
-use platform_model::user::{Administration, User, UserAuthority, parse_user_of_path};
+use platform_model::tenancy::retention::Reach;
+use platform_model::tenancy::tenant::MANAGEMENT;
+use platform_model::tenancy::tenant_option::TOKEN_PUBLIC_KEY;
+use platform_model::users::user::{Administration, User, UserAuthority, parse_user_of_path};
 
 use super::Caller;
 use crate::http::error::{ApiError, Result};

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::rt;
-use platform_model::external_id::NewExternalId;
+use platform_model::devices::external_id::NewExternalId;
 use platform_model::id::ManagedObjectId;
 use serde_json::json;
 

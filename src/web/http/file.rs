@@ -8,7 +8,7 @@ use actix_web::body::SizedStream;
 use actix_web::http::{Method, header};
 use bytes::Bytes;
 use futures_util::{Stream, stream};
-use platform_model::binary::Binary;
+use platform_model::data::binary::Binary;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{BinaryId, TenantId};
 use platform_store::binaries::{ChunkPosition, Upload};

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_model::tenant::TenantLimit;
+use platform_model::tenancy::tenant::TenantLimit;
 use platform_store::tenant_limits::AllTenantLimits;
 
 use super::authority;

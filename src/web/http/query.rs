@@ -1,10 +1,10 @@
 //! Parses query parameters, which are untrusted input. Reads ignore unknown parameters (C-08); requests whose effect an
 //! ignored filter would extend reject them (C-19).
 
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::Error;
 use platform_model::fragment_name;
 use platform_model::page::TimeOrder;
-use platform_model::reference::LinkKind;
 use platform_model::timestamp::Timestamp;
 
 use crate::http::error::Result;

@@ -29,8 +29,8 @@ use std::rc::Rc;
 
 use actix_http::ServiceConfig;
 use platform_front::connection::{Clock, Stream};
-use platform_model::bayeux::channel::Endpoint;
 use platform_model::limits::Limits;
+use platform_model::realtime::bayeux::channel::Endpoint;
 
 use crate::requests::RouteDurations;
 pub(crate) use components::Components;

@@ -16,7 +16,7 @@ use bytes::{BufMut, BytesMut};
 use futures_util::future::LocalBoxFuture;
 use platform_actors::session::{PollHere, SessionHere};
 use platform_front::connection::{KEEP_ALIVE_TIMEOUT, KEPT, Stream};
-use platform_model::bayeux::channel::Endpoint;
+use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::io::AsyncWrite;
 
 use super::request::Request;

@@ -7,7 +7,7 @@ use actix::Addr;
 use platform_actors::session::{
     ClientId, Connect, FirstConnect, PollHere, ResponseContent, SessionActor, SessionHere,
 };
-use platform_model::bayeux::{Batch, CONNECTION_TYPES, RequestMessage};
+use platform_model::realtime::bayeux::{Batch, CONNECTION_TYPES, RequestMessage};
 use tokio::sync::oneshot;
 
 use super::{CONNECT, Held, Realtime, Transport};

@@ -14,8 +14,8 @@ use platform_actors::session::{
     Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, SessionContext, SessionHere,
     Writing, Written,
 };
-use platform_model::bayeux::reply::Acknowledgement;
-use platform_model::bayeux::{Reply, RequestMessage};
+use platform_model::realtime::bayeux::reply::Acknowledgement;
+use platform_model::realtime::bayeux::{Reply, RequestMessage};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 

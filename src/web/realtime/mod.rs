@@ -22,11 +22,11 @@ use platform_actors::session::{
     SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::{NewSession, Platform, Tenant};
-use platform_model::bayeux::channel::Endpoint;
-use platform_model::bayeux::reply::Acknowledgement;
-use platform_model::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_model::error::Error;
 use platform_model::naming::naming;
+use platform_model::realtime::bayeux::channel::Endpoint;
+use platform_model::realtime::bayeux::reply::Acknowledgement;
+use platform_model::realtime::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_store::tenant_limits::Counted;
 use tokio::time::Instant;
 

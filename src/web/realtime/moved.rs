@@ -6,8 +6,8 @@ use std::time::Duration;
 use actix::Addr;
 use platform_actors::Pulled;
 use platform_actors::session::{ClientId, FindOwner, SessionActor, Verdict};
-use platform_model::bayeux::reply::Acknowledgement;
-use platform_model::bayeux::{Advice, Reply, RequestMessage};
+use platform_model::realtime::bayeux::reply::Acknowledgement;
+use platform_model::realtime::bayeux::{Advice, Reply, RequestMessage};
 use tokio::time::{Instant, sleep};
 
 use super::{CONNECT, DISCONNECT, Exchange, Replies};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use platform_actors::session::ConnectResponse;
-use platform_model::bayeux::reply::Acknowledgement;
-use platform_model::bayeux::{Advice, Reply, RequestMessage, error};
+use platform_model::realtime::bayeux::reply::Acknowledgement;
+use platform_model::realtime::bayeux::{Advice, Reply, RequestMessage, error};
 
 use super::held::REPLY_BYTES;
 use super::{CONNECT, Held};

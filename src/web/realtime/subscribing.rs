@@ -5,7 +5,7 @@ use platform_actors::session::{
     self, IsOwnedBy, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
 use platform_actors::{Holders, Names};
-use platform_model::bayeux::{Pattern, RequestMessage, error};
+use platform_model::realtime::bayeux::{Pattern, RequestMessage, error};
 
 use super::moved::Known;
 use super::{Exchange, Replies};

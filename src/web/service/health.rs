@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use parking_lot::RwLock;
-use platform_model::application::{Application, ApplicationType, Health, HealthStatus};
+use platform_model::applications::application::{Application, ApplicationType, Health, HealthStatus};
+use platform_model::applications::manifest::Probe;
 use platform_model::id::ApplicationId;
-use platform_model::manifest::Probe;
 use platform_model::timestamp::Timestamp;
 
 /// The health of each microservice with probes.

@@ -29,8 +29,8 @@ use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper_util::client::legacy::{Client, Error, ResponseFuture, connect::HttpConnector};
-use platform_model::application::{Application, ApplicationType};
-use platform_model::service_address::ServiceAddress;
+use platform_model::applications::application::{Application, ApplicationType};
+use platform_model::applications::service_address::ServiceAddress;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::auth::{Caller, cors};

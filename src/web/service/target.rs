@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use actix_web::http::{StatusCode, Uri};
 use actix_web::{HttpMessage, HttpRequest};
 use percent_encoding::percent_decode;
-use platform_model::service_address::ServiceAddress;
+use platform_model::applications::service_address::ServiceAddress;
 
 use crate::http::error::{ApiError, Result};
 use crate::http::path::AsReceived;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use platform_model::application::{Application, ApplicationType};
+use platform_model::applications::application::{Application, ApplicationType};
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf, ReadHalf, WriteHalf, split};
 use tokio::sync::oneshot;
 use tokio::time::sleep;

@@ -19,7 +19,7 @@ use platform_actors::background::bulk_registration::{BulkRegistration, HashedDev
 use platform_front::stop::Stop;
 use platform_model::access::{Api, Permission};
 use platform_model::body::missing;
-use platform_model::bulk_registration::{NewDevice, Row, RowIdentity, RowRequest};
+use platform_model::devices::bulk_registration::{NewDevice, Row, RowIdentity, RowRequest};
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::role;

@@ -6,7 +6,7 @@ use actix_web::http::header;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use platform_actors::background::bulk_registration::Registered;
-use platform_model::bulk_registration::RowIdentity;
+use platform_model::devices::bulk_registration::RowIdentity;
 use platform_model::error::Error;
 use serde::Serialize;
 

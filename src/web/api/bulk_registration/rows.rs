@@ -4,7 +4,7 @@
 use std::io::{self, Cursor, Read};
 
 use actix_web::web::block;
-use platform_model::bulk_registration::{Header, Row, RowIdentity, named_separator, separator};
+use platform_model::devices::bulk_registration::{Header, Row, RowIdentity, named_separator, separator};
 use platform_model::error::Error;
 use platform_model::id::TenantId;
 use tempfile::SpooledTempFile;

@@ -14,7 +14,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use futures_util::stream;
 use platform_actors::Platform;
-use platform_model::application::{Application, ApplicationType, TenantRelation};
+use platform_model::applications::application::{Application, ApplicationType, TenantRelation};
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::applications::find_application_at;

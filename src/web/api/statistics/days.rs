@@ -6,7 +6,9 @@ use platform_actors::Platform;
 use platform_front::csv_table::{self, Cell, Table};
 use platform_model::error::Error;
 use platform_model::role;
-use platform_model::statistics::{AllSummaries, DailyStatistics, Day, OwnSummary, StatisticsSummary};
+use platform_model::tenancy::statistics::{
+    AllSummaries, DailyStatistics, Day, OwnSummary, StatisticsSummary,
+};
 use platform_store::statistics::days::{Days, list_days, summarize, summarize_below};
 
 use super::requested_tenant;

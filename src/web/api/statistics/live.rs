@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::role;
-use platform_model::statistics::LiveStatistics;
+use platform_model::tenancy::statistics::LiveStatistics;
 use platform_store::statistics::activity::Scope;
 
 use super::requested_tenant;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use actix_web::web;
 use futures_util::future::LocalBoxFuture;
 use platform_actors::session::{ConnectResponse, Delivery};
-use platform_model::bayeux::Advice;
 use platform_model::id::TenantId;
+use platform_model::realtime::bayeux::Advice;
 use tokio::time::Instant;
 
 use super::replies;

@@ -15,8 +15,8 @@ use std::time::Duration;
 use actix_web::http::header;
 use actix_web::web;
 use platform_actors::session::SessionTemplates;
-use platform_model::bayeux::channel::Endpoint;
 use platform_model::id::TenantId;
+use platform_model::realtime::bayeux::channel::Endpoint;
 
 use super::line::{Lines, Record, first_values, records};
 use super::refusal::{NO_TEMPLATE, Refusal};

@@ -1,7 +1,7 @@
 //! Bayeux replies as lines: 40 for an error, 86 for advice (S-52, S-54, S-56).
 
 use platform_actors::session::ConnectResponse;
-use platform_model::bayeux::{Reconnect, error};
+use platform_model::realtime::bayeux::{Reconnect, error};
 use serde::Deserialize;
 
 use super::rows::{Message, Row, name_of};

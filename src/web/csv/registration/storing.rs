@@ -1,7 +1,7 @@
 //! The storage of a set as a managed object with an external id, by the REST calls that a client would make
 //! (S-15, S-16).
 
-use platform_model::external_id::NewExternalId;
+use platform_model::devices::external_id::NewExternalId;
 use platform_model::id::ManagedObjectId;
 use platform_store::inventory::template_sets;
 use serde_json::json;

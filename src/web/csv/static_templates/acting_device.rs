@@ -3,8 +3,8 @@
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_model::access::{Api, Permission};
+use platform_model::devices::external_id::NewExternalId;
 use platform_model::error::Error;
-use platform_model::external_id::NewExternalId;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 use platform_model::origin::DEVICE_USER;

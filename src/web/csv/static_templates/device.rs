@@ -1,8 +1,8 @@
 //! Static rows for the acting device itself: its hardware, software and configuration.
 
-use platform_model::availability::ResponseInterval;
+use platform_model::devices::availability::ResponseInterval;
+use platform_model::devices::reference::WantedReferences;
 use platform_model::naming::naming;
-use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 use platform_store::inventory::managed_objects::get_managed_object;
 

@@ -1,7 +1,7 @@
 //! Static rows for events.
 
 use platform_model::access::{Api, Authority};
-use platform_model::event::EventFilter;
+use platform_model::data::event::EventFilter;
 use platform_model::id::{EventId, ManagedObjectId};
 use platform_model::naming::naming;
 use platform_model::page::{PageRequest, TimeOrder, TotalPages};

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use actix_web::http::StatusCode;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use platform_model::data::operation::OperationStatus;
 use platform_model::fragments::Fragments;
 use platform_model::id::{ManagedObjectId, OperationId};
-use platform_model::operation::OperationStatus;
 use platform_store::operations::queues;
 use serde_json::Value;
 

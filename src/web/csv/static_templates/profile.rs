@@ -1,9 +1,9 @@
 //! Static row 121: a device reports whether its profile is installed.
 
 use actix_web::http::StatusCode;
+use platform_model::data::operation::OperationStatus;
 use platform_model::fragments::Fragments;
 use platform_model::naming::naming;
-use platform_model::operation::OperationStatus;
 use serde_json::value::RawValue;
 
 use super::json_object::raw;

@@ -2,9 +2,9 @@
 
 use actix_web::http::StatusCode;
 use form_urlencoded::Serializer;
+use platform_model::data::operation::OperationStatus;
 use platform_model::fragments::Fragments;
 use platform_model::id::ManagedObjectId;
-use platform_model::operation::OperationStatus;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -21,9 +21,9 @@ use platform_actors::session::{
 };
 use platform_front::connection::ConnectionHandle;
 use platform_front::connection::upgraded::DirectWriter;
-use platform_model::bayeux::channel::Endpoint;
 use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
+use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::task::yield_now;
 
 use super::pace::{CountedSocket, count_patiently};

@@ -1,0 +1,92 @@
+//! The change of an object that is published to subscribers and to event-processing modules (B-02, B-03).
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::alarm::Alarm;
+use crate::data::event::Event;
+use crate::data::measurement::Measurement;
+use crate::data::operation::Operation;
+use crate::devices::managed_object::ManagedObject;
+use crate::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
+use crate::links::{Links, encode};
+use crate::realtime::bayeux::Resource;
+
+/// A change of an object, with the object as subscribers receive it (B-02, B-03).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum PublishedChange {
+    /// An alarm was created.
+    AlarmCreated(Arc<Alarm>),
+    /// An alarm was changed or repeated.
+    AlarmUpdated(Arc<Alarm>),
+    /// An alarm was deleted; the notification holds only its id.
+    AlarmDeleted(AlarmId),
+    /// A measurement was created.
+    MeasurementCreated(Arc<Measurement>),
+    /// A measurement was deleted; the notification holds only its id.
+    MeasurementDeleted(MeasurementId),
+    /// A managed object was created.
+    ManagedObjectCreated(Arc<ManagedObject>),
+    /// A managed object was changed.
+    ManagedObjectUpdated(Arc<ManagedObject>),
+    /// A managed object was deleted; the notification holds only its id.
+    ManagedObjectDeleted(ManagedObjectId),
+    /// An event was created.
+    EventCreated(Arc<Event>),
+    /// An event or its file was changed.
+    EventUpdated(Arc<Event>),
+    /// An event was deleted; the notification holds only its id.
+    EventDeleted(EventId),
+    /// An operation was created.
+    OperationCreated(Arc<Operation>),
+    /// An operation was changed.
+    OperationUpdated(Arc<Operation>),
+    /// An operation was deleted; the notification holds only its id.
+    OperationDeleted(OperationId),
+}
+
+impl PublishedChange {
+    /// Returns the kind of the changed object, the first part of the channel.
+    pub fn resource(&self) -> Resource {
+        match self {
+            Self::AlarmCreated(_) | Self::AlarmUpdated(_) | Self::AlarmDeleted(_) => Resource::Alarms,
+            Self::MeasurementCreated(_) | Self::MeasurementDeleted(_) => Resource::Measurements,
+            Self::ManagedObjectCreated(_) | Self::ManagedObjectUpdated(_) | Self::ManagedObjectDeleted(_) => {
+                Resource::ManagedObjects
+            }
+            Self::EventCreated(_) | Self::EventUpdated(_) | Self::EventDeleted(_) => Resource::Events,
+            Self::OperationCreated(_) | Self::OperationUpdated(_) | Self::OperationDeleted(_) => {
+                Resource::Operations
+            }
+        }
+    }
+
+    /// Returns the Bayeux message about this change, encoded as JSON.
+    pub fn notification(&self, channel: &impl Display, id: u64, links: &Links) -> Vec<u8> {
+        let (action, data) = match self {
+            Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
+            Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
+            Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
+            Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
+            Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
+            Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::EventCreated(event) => ("CREATE", encode(&**event, links)),
+            Self::EventUpdated(event) => ("UPDATE", encode(&**event, links)),
+            Self::EventDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+            Self::OperationCreated(operation) => ("CREATE", encode(&**operation, links)),
+            Self::OperationUpdated(operation) => ("UPDATE", encode(&**operation, links)),
+            Self::OperationDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+        };
+        let head =
+            format!(r#"{{"channel":"{channel}","id":"{id}","data":{{"realtimeAction":"{action}","data":"#);
+        let mut json = Vec::with_capacity(head.len() + data.len() + 2);
+        json.extend_from_slice(head.as_bytes());
+        json.extend_from_slice(&data);
+        json.extend_from_slice(b"}}");
+        json
+    }
+}

@@ -1,0 +1,6 @@
+//! Accounts and what they may do beside roles: users, groups, and their tokens.
+
+pub mod group;
+pub mod token_client;
+pub mod user;
+pub mod user_token;
