@@ -25,10 +25,10 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::auth::{Caller, Listener, RequestSource};
-use crate::csv;
+use crate::csv::{self, Csv};
 use crate::http::body::UnreadBody;
 use crate::http::error::Result;
-use crate::http::head::Head;
+use crate::http::head::{Has, Head};
 use crate::http::negotiation::has_accept;
 use crate::http::{authority, client_address};
 use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport, count_patiently};
@@ -69,7 +69,7 @@ pub(crate) enum HeldPoll {
 pub(crate) async fn answer(
     endpoint: Endpoint,
     caller: Caller,
-    head: &impl Head,
+    head: &(impl Head + Has<Realtime> + Has<Csv>),
     body: &[u8],
 ) -> Result<Answered> {
     if caller.limits.requests().is_limited() {
@@ -101,7 +101,7 @@ pub(crate) async fn answer(
 ///
 /// # Errors
 /// `TooManyRequests` for other messages and rows.
-async fn count(caller: &Caller, head: &impl Head, body: &[u8]) -> Result<()> {
+async fn count(caller: &Caller, head: &(impl Head + Has<Realtime>), body: &[u8]) -> Result<()> {
     let is_csv = csv::realtime::is_meant(head);
     let messages = if is_csv { csv::realtime::count_rows(body) } else { Batch::count(body) };
     let Err(refused) = caller.count_requests(messages) else { return Ok(()) };
@@ -122,7 +122,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 /// same thread, and `last` the session of its last poll. Returns `None` for every other request.
 pub(crate) fn hold_at_once(
     caller: &Caller,
-    head: &impl Head,
+    head: &(impl Head + Has<Realtime>),
     body: &[u8],
     here: PollHere,
     last: &mut Option<SessionHere>,
@@ -139,7 +139,7 @@ pub(crate) fn hold_at_once(
 
 /// Returns the transport of a request. Nobody reads the response to a request without `Accept` (C-08), unless the
 /// server runs in client-compatibility mode (C-20).
-fn transport(head: &impl Head) -> Transport {
+fn transport(head: &(impl Head + Has<Realtime>)) -> Transport {
     if has_accept(head) || head.state::<Realtime>().compatibility.is_on() {
         Transport::LongPolling
     } else {
@@ -150,7 +150,7 @@ fn transport(head: &impl Head) -> Transport {
 fn exchange<'h>(
     endpoint: Endpoint,
     transport: Transport,
-    head: &'h impl Head,
+    head: &'h (impl Head + Has<Realtime>),
     caller: &'h mut Option<Caller>,
     attached: &'h mut Vec<(ClientId, Addr<SessionActor>)>,
 ) -> Exchange<'h> {

@@ -20,7 +20,7 @@ use platform_model::tenancy::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, Optio
 use platform_store::Database;
 use platform_store::tenants::options::get_option;
 
-use super::Authenticator;
+use super::{Authenticator, CallerHead};
 use crate::http::error::Result;
 use crate::http::head::{Head, text};
 use crate::http::{authority, base};
@@ -101,7 +101,7 @@ impl Cors {
 
 /// Adds the CORS headers to a response when the tenant of the host allows the site. Error responses receive them too,
 /// because a page could otherwise not distinguish errors.
-pub async fn allow(head: &impl Head, answer: &mut HeaderMap) {
+pub async fn allow(head: &impl CallerHead, answer: &mut HeaderMap) {
     let Some(origin) = head.header(&header::ORIGIN) else { return };
     answer.append(header::VARY, HeaderValue::from_static("Origin"));
     let verdict = judge(head, origin).await;
@@ -158,7 +158,7 @@ fn own_headers() -> &'static [HeaderName] {
 }
 
 /// Looks up what the tenant of the host permits an origin to do.
-async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
+async fn judge(head: &impl CallerHead, origin: &[u8]) -> Verdict {
     let decided = async {
         let host = authority(head).unwrap_or_default();
         let tenant = head.state::<Authenticator>().tenant_of_host(host).await?;
@@ -172,7 +172,7 @@ async fn judge(head: &impl Head, origin: &[u8]) -> Verdict {
 /// Returns whether the credentials of this request may have been added by a browser on its own, for a page of another
 /// site that acts without its user's knowledge. Returns `false` for an origin that the tenant names, whose pages may
 /// use these credentials (C-16).
-pub async fn is_unasked(head: &impl Head) -> bool {
+pub async fn is_unasked(head: &impl CallerHead) -> bool {
     match head.header(&header::ORIGIN) {
         Some(origin) if may_be_unasked(head) => judge(head, origin).await != Verdict::Exact,
         _ => false,

@@ -10,16 +10,22 @@ use futures_util::future::{Either, LocalBoxFuture, Map};
 use platform_front::connection::ConnectionHandle;
 use platform_store::shares;
 
+use super::Authenticator;
 use super::caller::{Caller, Requester};
+use super::cors::{self, Cors};
 use super::throttle::RequestSource;
-use super::{Authenticator, cors};
 use crate::http::error::{ApiError, Result, TokenFlaw};
-use crate::http::head::Head;
+use crate::http::head::{Has, Head};
 use crate::http::{RequestHead, application_key, authority, client_address};
+
+/// A request whose caller can be identified.
+pub trait CallerHead: Head + Has<Authenticator> + Has<Cors> {}
+
+impl<H: Head + Has<Authenticator> + Has<Cors>> CallerHead for H {}
 
 /// Returns the caller of a request if it is cached, checked against its scope; `None` if verification is
 /// necessary.
-fn known(head: &impl Head) -> Option<Result<Caller>> {
+fn known(head: &impl CallerHead) -> Option<Result<Caller>> {
     if head.has(&header::ORIGIN) && cors::may_be_unasked(head) {
         return None;
     }
@@ -36,7 +42,7 @@ fn known(head: &impl Head) -> Option<Result<Caller>> {
 /// Authenticates a request and checks its scope. A request that a page of another site may have sent without
 /// its user's knowledge is rejected, and such a page cannot open a socket with credentials that the browser
 /// added.
-async fn identify(head: &impl Head) -> Result<Caller> {
+async fn identify(head: &impl CallerHead) -> Result<Caller> {
     let unasked = cors::is_unasked(head).await;
     if unasked && head.has(&header::UPGRADE) {
         return Err(head.state::<Authenticator>().refusal(TokenFlaw::Invalid));
@@ -52,7 +58,7 @@ async fn identify(head: &impl Head) -> Result<Caller> {
     }
 }
 
-async fn authenticate(head: &impl Head) -> Result<Caller> {
+async fn authenticate(head: &impl CallerHead) -> Result<Caller> {
     let authenticator = head.state::<Authenticator>();
     let Some(header) = head.header(&header::AUTHORIZATION) else {
         return Err(authenticator.refusal(TokenFlaw::Invalid));
@@ -120,7 +126,7 @@ impl Caller {
     ///
     /// # Errors
     /// The errors of the extractor.
-    pub(crate) fn known(head: &impl Head) -> Option<Result<Self>> {
+    pub(crate) fn known(head: &impl CallerHead) -> Option<Result<Self>> {
         known(head).map(|caller| caller?.beyond_bootstrap())
     }
 
@@ -128,7 +134,7 @@ impl Caller {
     ///
     /// # Errors
     /// The errors of the extractor.
-    pub(crate) async fn of(head: &impl Head) -> Result<Self> {
+    pub(crate) async fn of(head: &impl CallerHead) -> Result<Self> {
         identify(head).await?.beyond_bootstrap()
     }
 }

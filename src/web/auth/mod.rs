@@ -49,7 +49,7 @@ use throttle::Throttle;
 use caller::Proof;
 pub(crate) use caller::Requester;
 pub use caller::{Caller, Identity};
-pub use extraction::{AnyCaller, Listener};
+pub use extraction::{AnyCaller, CallerHead, Listener};
 pub use rate_limit::RateLimit;
 pub use rsa::check_public_key;
 pub use throttle::RequestSource;

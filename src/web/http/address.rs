@@ -11,7 +11,7 @@ use super::head::{Head, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, te
 
 /// The settings by which the addresses of requests are determined.
 #[derive(Debug)]
-pub(crate) struct AddressSettings {
+pub struct AddressSettings {
     /// The scheme of the server: `https` or `http`.
     pub scheme: &'static str,
     /// The beginning of links for requests that name no host.

@@ -5,6 +5,11 @@ use std::net::IpAddr;
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::{HttpRequest, web};
+use platform_actors::Platform;
+
+use super::address::AddressSettings;
+use super::error::ErrorDetail;
+use super::held_bytes::HeldBytes;
 
 /// A header that proxies set (C-15).
 pub(crate) static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -20,10 +25,25 @@ static X_REQUESTED_WITH: HeaderName = HeaderName::from_static("x-requested-with"
 /// A header by which a browser says what the response is for; `empty` for a script.
 pub(crate) static SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// A request without its body.
-pub trait Head {
+/// Requests that have a component of the server.
+pub trait Has<T: 'static> {
+    /// Returns the component.
+    fn component(&self) -> &web::Data<T>;
+}
+
+/// A component that every request of actix-http has. The place that registers the components implements this trait, so
+/// that a request for any other type does not compile.
+pub trait Registered: 'static {}
+
+/// A request without its body, with the components that HTTP itself needs.
+pub trait Head: Has<AddressSettings> + Has<ErrorDetail> + Has<HeldBytes> + Has<Platform> {
     /// Returns a component of the server that requests use.
-    fn state<T: 'static>(&self) -> &web::Data<T>;
+    fn state<T: 'static>(&self) -> &web::Data<T>
+    where
+        Self: Has<T>,
+    {
+        self.component()
+    }
 
     /// Returns the method by which the request is routed.
     fn method(&self) -> &Method;
@@ -49,11 +69,13 @@ pub trait Head {
     }
 }
 
-impl Head for HttpRequest {
-    fn state<T: 'static>(&self) -> &web::Data<T> {
-        self.app_data().unwrap_or_else(|| unreachable!("every app has its {}", std::any::type_name::<T>()))
+impl<T: Registered> Has<T> for HttpRequest {
+    fn component(&self) -> &web::Data<T> {
+        self.app_data().expect("every app has all registered components")
     }
+}
 
+impl Head for HttpRequest {
     fn method(&self) -> &Method {
         self.method()
     }

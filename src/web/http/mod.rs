@@ -38,7 +38,7 @@ use tokio::time::sleep;
 pub use address::{authority, base, client_address};
 
 use error::{ApiError, Result};
-use head::{Head, text};
+use head::{Has, Head, Registered, text};
 use negotiation::MediaRange;
 use platform_front::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
 
@@ -209,11 +209,13 @@ impl RequestHead {
     }
 }
 
-impl Head for RequestHead {
-    fn state<T: 'static>(&self) -> &web::Data<T> {
-        self.request.state()
+impl<T: Registered> Has<T> for RequestHead {
+    fn component(&self) -> &web::Data<T> {
+        self.request.component()
     }
+}
 
+impl Head for RequestHead {
     fn method(&self) -> &Method {
         self.request.method()
     }

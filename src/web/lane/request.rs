@@ -9,7 +9,6 @@ use std::rc::Rc;
 
 use actix_web::http::Method;
 use actix_web::http::header::HeaderName;
-use actix_web::web;
 
 use super::{Lane, Resource, data};
 use crate::http::address::is_authority;
@@ -249,10 +248,6 @@ impl Request {
 }
 
 impl Head for Request {
-    fn state<T: 'static>(&self) -> &web::Data<T> {
-        self.lane.components.get()
-    }
-
     fn method(&self) -> &Method {
         &Method::POST
     }

@@ -27,6 +27,7 @@ use crate::csv::Csv;
 use crate::http::address::AddressSettings;
 use crate::http::compatibility::ClientCompatibility;
 use crate::http::error::ErrorDetail;
+use crate::http::head::Registered;
 use crate::http::held_bytes::HeldBytes;
 use crate::http::hosted::Policies;
 use crate::lane;
@@ -34,31 +35,49 @@ use crate::realtime::Realtime;
 use crate::requests::log::RequestLog;
 use crate::service::Services;
 
-/// The components of a server, which its threads share.
-#[derive(Clone)]
-pub(super) struct Components {
-    pub(super) platform: Data<Platform>,
-    pub(super) stop: Data<Stop>,
-    pub(super) addresses: Data<AddressSettings>,
-    pub(super) services: Data<Services>,
-    pub(super) authenticator: Data<Authenticator>,
-    applications: Data<ApplicationPaths>,
-    compatibility: Data<ClientCompatibility>,
-    cors: Data<Cors>,
-    credential_polls: Data<CredentialPolls>,
-    csv: Data<Csv>,
-    errors: Data<ErrorDetail>,
-    files_under_way: Data<FilesUnderWay>,
-    held_bytes: Data<HeldBytes>,
-    hosted_files: Data<HostedFiles>,
-    pub(super) jobs: Data<JobStates>,
-    policies: Data<Policies>,
-    requests: Data<RequestLog>,
-    realtime: Data<Realtime>,
-    secret_key: Data<SecretKey>,
-    token_requests: Data<TokenRequests>,
-    unpacking: Data<Unpacking>,
-    views: Data<ApplicationViews>,
+/// Declares the components of a server, and registers all of them for the handlers of its apps.
+macro_rules! components {
+    ($($visibility:vis $name:ident: $component:ty,)*) => {
+        /// The components of a server, which its threads share.
+        #[derive(Clone)]
+        pub(super) struct Components {
+            $($visibility $name: Data<$component>,)*
+        }
+
+        impl Components {
+            /// Registers the components for the handlers of an app.
+            pub(super) fn register(&self, app: &mut ServiceConfig) {
+                $(app.app_data(self.$name.clone());)*
+            }
+        }
+
+        $(impl Registered for $component {})*
+    };
+}
+
+components! {
+    pub(super) platform: Platform,
+    pub(super) stop: Stop,
+    pub(super) addresses: AddressSettings,
+    pub(super) services: Services,
+    pub(super) authenticator: Authenticator,
+    applications: ApplicationPaths,
+    compatibility: ClientCompatibility,
+    cors: Cors,
+    credential_polls: CredentialPolls,
+    csv: Csv,
+    errors: ErrorDetail,
+    files_under_way: FilesUnderWay,
+    held_bytes: HeldBytes,
+    hosted_files: HostedFiles,
+    pub(super) jobs: JobStates,
+    policies: Policies,
+    requests: RequestLog,
+    realtime: Realtime,
+    secret_key: SecretKey,
+    token_requests: TokenRequests,
+    unpacking: Unpacking,
+    views: ApplicationViews,
 }
 
 impl Components {
@@ -141,32 +160,6 @@ impl Components {
             requests: Data::new(RequestLog::new(settings.request_log)),
             services,
         })
-    }
-
-    /// Registers the components for the handlers of an app.
-    pub(super) fn register(&self, app: &mut ServiceConfig) {
-        app.app_data(self.platform.clone())
-            .app_data(self.stop.clone())
-            .app_data(self.addresses.clone())
-            .app_data(self.services.clone())
-            .app_data(self.authenticator.clone())
-            .app_data(self.applications.clone())
-            .app_data(self.compatibility.clone())
-            .app_data(self.cors.clone())
-            .app_data(self.credential_polls.clone())
-            .app_data(self.csv.clone())
-            .app_data(self.errors.clone())
-            .app_data(self.files_under_way.clone())
-            .app_data(self.held_bytes.clone())
-            .app_data(self.hosted_files.clone())
-            .app_data(self.jobs.clone())
-            .app_data(self.policies.clone())
-            .app_data(self.requests.clone())
-            .app_data(self.realtime.clone())
-            .app_data(self.secret_key.clone())
-            .app_data(self.token_requests.clone())
-            .app_data(self.unpacking.clone())
-            .app_data(self.views.clone());
     }
 
     /// Returns the components that requests of the fast lane use.

@@ -24,7 +24,7 @@ use super::static_templates;
 use super::{Csv, engine};
 use crate::auth::{Caller, RequestSource};
 use crate::http;
-use crate::http::head::{Head, X_FORWARDED_FOR};
+use crate::http::head::{Has, Head, X_FORWARDED_FOR};
 use crate::http::{authority, client_address};
 use crate::realtime::{Exchange, Held, Outcome, Realtime, Transport};
 pub(crate) use held_poll::HeldPoll;
@@ -65,7 +65,7 @@ pub(crate) async fn answer(
     endpoint: Endpoint,
     transport: Transport,
     caller: Caller,
-    head: &impl Head,
+    head: &(impl Head + Has<Realtime> + Has<Csv>),
     body: &[u8],
 ) -> RowsResponse {
     let mut client = Client {
@@ -98,7 +98,7 @@ pub(crate) async fn answer(
 
 /// Returns the time between the spaces of a held row. Devices pay for bytes, but a proxy closes a connection that is
 /// silent for a minute (B-21b).
-fn keep_alive(head: &impl Head) -> Duration {
+fn keep_alive(head: &(impl Head + Has<Realtime>)) -> Duration {
     let limits = head.state::<Realtime>().platform.limits();
     let is_carried =
         [&header::VIA, &header::FORWARDED, &X_FORWARDED_FOR].into_iter().any(|name| head.has(name));
