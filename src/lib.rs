@@ -1,3 +1,3 @@
-//! The `platform` program: [`program`] runs the server of `platform_web` or a command of `platform_operator`.
+//! The `platform` program: a command of `platform_operator`, or [`serve`], which runs the server of `platform_web`.
 
-pub mod program;
+pub mod serve;

@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    platform::program::run()
+    platform_operator::program::run(platform::serve::serve)
 }

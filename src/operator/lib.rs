@@ -9,6 +9,7 @@ pub mod demo;
 pub mod diagnosis;
 pub mod embedded_postgres;
 pub mod open_files;
+pub mod program;
 pub mod settings_check;
 pub mod shown_settings;
 pub mod systemd;
