@@ -65,7 +65,7 @@ async fn start(
         None => greeting.introduce(user),
     };
     administration::first_start(&listening.database, &listening.secret_key, settings, introduce).await?;
-    let server = Box::pin(Server::start(settings, listening)).await?;
+    let server = Server::start(settings, listening).await?;
     if demo.is_none() {
         greeting.end()?;
     }
@@ -85,7 +85,7 @@ async fn run_until(
     let mut outcome = Ok(());
     let stop = async {
         match demo {
-            Some(demo) => outcome = Box::pin(demo.run(&base, settings, &database, stop_signal)).await,
+            Some(demo) => outcome = demo.run(&base, settings, &database, Box::pin(stop_signal)).await,
             None => stop_signal.await,
         }
         systemd::stopping(settings.drain + settings.shutdown);
@@ -93,7 +93,7 @@ async fn run_until(
     // Supervision runs on this thread, because the private PostgreSQL must be restarted by the thread that lives
     // longest.
     tokio::select! {
-        () = Box::pin(server.run(stop)) => {}
+        () = server.run(Box::pin(stop)) => {}
         never = supervise(postgres, &database) => match never {},
         never = systemd::keep_watch(async || vitals.prove().await) => match never {},
     }

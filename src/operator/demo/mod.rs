@@ -26,10 +26,10 @@ mod unit;
 mod wire;
 mod world;
 
-use std::future::Future;
 use std::io;
 use std::process::ExitCode;
 
+use futures_util::future::LocalBoxFuture;
 use platform_front::config::{Password, Settings};
 use platform_front::secrets::password;
 use platform_front::secrets::secret_key;
@@ -101,12 +101,22 @@ impl Demo {
     ///
     /// # Errors
     /// The tenant cannot be created, or the server rejects the fleet.
-    pub async fn run(
+    pub fn run<'a>(
+        self,
+        base: &'a str,
+        settings: &'a Settings,
+        database: &'a Database,
+        stop: LocalBoxFuture<'a, ()>,
+    ) -> LocalBoxFuture<'a, Result<(), Box<dyn std::error::Error>>> {
+        Box::pin(self.simulate(base, settings, database, stop))
+    }
+
+    async fn simulate(
         self,
         base: &str,
         settings: &Settings,
         database: &Database,
-        stop: impl Future<Output = ()>,
+        stop: LocalBoxFuture<'_, ()>,
     ) -> Result<(), Box<dyn std::error::Error>> {
         let Self { arguments, greeting } = self;
         let key = Box::pin(secret_key::open(&settings.store, database)).await?;

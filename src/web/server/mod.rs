@@ -7,13 +7,14 @@ mod operators;
 mod vitals;
 mod workers;
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_server::ServerBuilder;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::spawn;
+use futures_util::future::LocalBoxFuture;
 use platform_actors::Platform;
 use platform_front::config::{AllowedHost, Settings};
 use platform_front::jobs::Supervisor;
@@ -84,7 +85,15 @@ impl ListeningServer {
     ///
     /// # Errors
     /// [`StartError`] when the database, the secret key or the address cannot be used.
-    pub async fn open(
+    pub fn open<'a>(
+        settings: &'a Settings,
+        prerequisites: Prerequisites,
+        at: DatabaseAt<'a>,
+    ) -> LocalBoxFuture<'a, Result<Self, StartError>> {
+        Box::pin(Self::prepare(settings, prerequisites, at))
+    }
+
+    async fn prepare(
         settings: &Settings,
         prerequisites: Prerequisites,
         at: DatabaseAt<'_>,
@@ -109,12 +118,20 @@ impl ListeningServer {
     }
 }
 
+/// The futures are boxed here, because a future is compiled in the crate that boxes or polls it.
 impl Server {
     /// Starts the server on a database that has what every deployment needs. Must be called within an actix system.
     ///
     /// # Errors
     /// [`StartError`] when the database or the address cannot be used.
-    pub async fn start(settings: &Settings, listening: ListeningServer) -> Result<Self, StartError> {
+    pub fn start(
+        settings: &Settings,
+        listening: ListeningServer,
+    ) -> LocalBoxFuture<'_, Result<Self, StartError>> {
+        Box::pin(Self::assemble(settings, listening))
+    }
+
+    async fn assemble(settings: &Settings, listening: ListeningServer) -> Result<Self, StartError> {
         let ListeningServer { database, secret_key, listeners, tls, scheme, address } = listening;
         let addresses = AddressSettings {
             scheme,
@@ -134,15 +151,11 @@ impl Server {
         components.platform.take_stored_sessions().await;
         // Modules start before clients can write data that the modules would miss.
         components.platform.start_modules(components.links()).await?;
-        let builder = actix_server::Server::build()
-            .workers(settings.workers)
-            .max_concurrent_connections(CONNECTIONS_PER_WORKER)
-            .shutdown_timeout(settings.shutdown.as_secs())
-            .disable_signals();
         let table = table_of_clients(settings, &listeners);
-        let http = workers::listen(builder, listeners.clients, components.clone(), tls.clone(), table)
-            .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
-            .run();
+        let http =
+            workers::listen(builder(settings), listeners.clients, components.clone(), tls.clone(), table)
+                .map_err(|cause| StartError::Listen { flag: "--listen", address, cause })?
+                .run();
         let serve = |(address, listener)| operators::serve(address, listener, components.clone());
         let operators = listeners.operators.map(serve).transpose()?;
         warn_of_exposure(settings);
@@ -192,7 +205,11 @@ impl Server {
     /// Serves until `stop` resolves. Then its readiness is 503, and after the time to drain it accepts no new
     /// connections, finishes requests in progress, responds to held polls with the advice to reconnect within a few
     /// seconds, and returns.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) {
+    pub fn run<'a>(self, stop: LocalBoxFuture<'a, ()>) -> LocalBoxFuture<'a, ()> {
+        Box::pin(self.serve_until(stop))
+    }
+
+    async fn serve_until(mut self, stop: LocalBoxFuture<'_, ()>) {
         let handle = self.http.handle();
         let jobs = Jobs {
             components: &self.components,
@@ -243,6 +260,15 @@ async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Databa
         database.end_departed_servers().await?;
     }
     Ok(database)
+}
+
+/// Returns a server of connections without a listener. It ignores signals, because the program stops it.
+fn builder(settings: &Settings) -> ServerBuilder {
+    actix_server::Server::build()
+        .workers(settings.workers)
+        .max_concurrent_connections(CONNECTIONS_PER_WORKER)
+        .shutdown_timeout(settings.shutdown.as_secs())
+        .disable_signals()
 }
 
 /// Returns the paths for clients. Metrics are among them if they have no address of their own.

@@ -376,7 +376,7 @@ fn run(settings: Settings, database: &Arc<TestDatabase>) -> Result<Running, Stri
     let serve = async move || match start().await {
         Ok(server) => {
             report.send(Ok((server.base(), server.database()))).unwrap();
-            server.run(async { drop(stopped.await) }).await;
+            server.run(Box::pin(async { drop(stopped.await) })).await;
         }
         Err(error) => report.send(Err(error.to_string())).unwrap(),
     };
