@@ -2,6 +2,7 @@
 //! C-01 to C-04).
 
 pub mod access_token;
+mod administration;
 mod application_keys;
 mod basic;
 mod caller;
@@ -18,7 +19,6 @@ mod objects;
 mod rate_limit;
 mod rsa;
 mod throttle;
-mod user_administration;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

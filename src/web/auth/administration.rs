@@ -1,4 +1,4 @@
-//! Authorization for users, groups and roles (U-04).
+//! Authorization of administrators: users, groups, roles, options, retention, tenants, sessions and limits (U-04).
 
 use platform_actors::Platform;
 use platform_model::id::TenantId;
