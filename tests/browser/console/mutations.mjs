@@ -1,13 +1,14 @@
 // A set of faults in the console, and the flows that must notice them. Run before a release:
 //
 //   node mutations.mjs --server <program> [--browser <program>] [--only <parts of faults, between |>]
+//   node mutations.mjs --check
 //
 // Each fault replaces one text of the console's source, which must occur exactly once. It counts as noticed when the
 // flows whose names contain the given text fail; the same flows pass without the fault. Fewer than nine in ten noticed
-// faults are a failure.
+// faults are a failure. `--check` runs no flow; it only says which faults no longer fit the source or the flows.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -125,10 +126,31 @@ const FAULTS = [
   ["a hidden tab goes on", "live.ts", "if (document.hidden) {", "if (false) {", "hidden tab"],
 ];
 
-const { values } = parseArgs({ options: { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" } } });
+const { values } = parseArgs({ options: { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" }, check: { type: "boolean" } } });
+if (values.check) {
+  const problems = (await Promise.all(FAULTS.map(misfit))).filter(Boolean);
+  console.log(problems.join("\n") || `${FAULTS.length} faults fit the source`);
+  process.exit(problems.length === 0 ? 0 : 1);
+}
 if (!values.server) {
-  console.error("usage: node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>]");
+  console.error("usage: node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>], or --check");
   process.exit(2);
+}
+
+/** Returns the source of a file with a fault. */
+async function faulty(file, text, replacement) {
+  const before = await readFile(path.join(CONSOLE, "src", file), "utf8");
+  if (before.split(text).length !== 2) throw new Error(`${file} does not contain this exactly once: ${text}`);
+  return before.replace(text, () => replacement);
+}
+
+/** Returns why a fault could not be tried, without trying it. */
+async function misfit([name, file, text, replacement, only]) {
+  const folder = path.join(here, "flows");
+  const flows = (await Promise.all((await readdir(folder)).map((one) => readFile(path.join(folder, one), "utf8")))).join("\n");
+  const isNamed = [...flows.matchAll(/^export async function (\w+)/gm)].some(([, flow]) => flow.replaceAll("_", " ").includes(only));
+  if (!isNamed) return `${name}: no flow is named "${only}"`;
+  return faulty(file, text, replacement).then(() => undefined, (error) => `${name}: ${error.message}`);
 }
 
 /** Runs a program and returns its exit status; a program that takes too long is killed. */
@@ -148,10 +170,7 @@ async function build(directory, file, text, replacement) {
   const copy = path.join(directory, "console");
   await cp(CONSOLE, copy, { recursive: true, filter: (from) => !from.includes("node_modules") });
   await symlink(path.join(CONSOLE, "node_modules"), path.join(copy, "node_modules"));
-  const source = path.join(copy, "src", file);
-  const before = await readFile(source, "utf8");
-  if (before.split(text).length !== 2) throw new Error(`${file} does not contain this exactly once: ${text}`);
-  await writeFile(source, before.replace(text, () => replacement));
+  await writeFile(path.join(copy, "src", file), await faulty(file, text, replacement));
   const files = path.join(directory, "dist");
   const { status, output } = await run("node", ["build.mjs", files], copy);
   return status === 0 ? files : Promise.reject(new Error(output));
