@@ -36,7 +36,8 @@ async function send(method: string, path: string, options: Options): Promise<Res
   let body: BodyInit | undefined;
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
-  else if (options.body !== undefined) [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
+  else if (options.body !== undefined)
+    [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
   if (isCut.peek()) throw new ApiError(0, UNREACHABLE);
   try {
     // The request uses no stored credentials, because the browser would otherwise open its own password window after a
@@ -91,7 +92,10 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
     request.onerror = () => reject(new ApiError(0, UNREACHABLE));
     request.onload = () => {
       if (request.status < 400) resolve(JSON.parse(request.responseText) as T);
-      else reject(new ApiError(request.status, messageOf(request.responseText) ?? `${request.status} ${request.statusText}`));
+      else
+        reject(
+          new ApiError(request.status, messageOf(request.responseText) ?? `${request.status} ${request.statusText}`),
+        );
     };
     request.send(form);
   });
@@ -124,7 +128,9 @@ export type Params = Record<string, string | number | boolean | undefined>;
  * users who see a part of the collection only.
  */
 export async function count(path: string, params: Params): Promise<number | null> {
-  const page = await get<{ statistics: { totalPages?: number | null } }>(withQuery(path, { ...params, pageSize: 1, withTotalPages: true }));
+  const page = await get<{ statistics: { totalPages?: number | null } }>(
+    withQuery(path, { ...params, pageSize: 1, withTotalPages: true }),
+  );
   return page.statistics.totalPages ?? null;
 }
 
@@ -143,7 +149,8 @@ export const replacing = { on: false };
 
 /** Ends a log-in that the server no longer accepts: it expired or was revoked, or the user was changed. */
 function ended(token: string): void {
-  if (!replacing.on && session.peek()?.token === token) logOut("The server no longer accepts your log-in. Log in again.");
+  if (!replacing.on && session.peek()?.token === token)
+    logOut("The server no longer accepts your log-in. Log in again.");
 }
 
 /** Returns the user of a token with its rights. */
@@ -164,11 +171,19 @@ export async function sessionOf(token: string): Promise<Session> {
 }
 
 /** Whoever holds these roles needs no rights for single devices. */
-const READS_ALL = ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_MEASUREMENT_READ", "ROLE_DEVICE_CONTROL_READ"];
+const READS_ALL = [
+  "ROLE_INVENTORY_READ",
+  "ROLE_ALARM_READ",
+  "ROLE_EVENT_READ",
+  "ROLE_MEASUREMENT_READ",
+  "ROLE_DEVICE_CONTROL_READ",
+];
 
 /** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
 async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
-  const { groups } = await get<UserWithGroups>(path`/user/${tenant}/users/${me.userName}`, { authorization: bearer(token) }).catch((): UserWithGroups => ({}));
+  const { groups } = await get<UserWithGroups>(path`/user/${tenant}/users/${me.userName}`, {
+    authorization: bearer(token),
+  }).catch((): UserWithGroups => ({}));
   const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
   return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }

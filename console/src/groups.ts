@@ -25,7 +25,11 @@ const MOST = 5000;
 
 async function read(): Promise<Groups> {
   const found: ManagedObject[] = [];
-  let address: string | undefined = withQuery("/inventory/managedObjects", { fragmentType: "plat_IsDeviceGroup", pageSize: PAGE_SIZE, withChildren: false });
+  let address: string | undefined = withQuery("/inventory/managedObjects", {
+    fragmentType: "plat_IsDeviceGroup",
+    pageSize: PAGE_SIZE,
+    withChildren: false,
+  });
   while (address && found.length < MOST) {
     const page: { managedObjects: ManagedObject[]; next?: string } = await get(address);
     found.push(...page.managedObjects);
@@ -35,13 +39,16 @@ async function read(): Promise<Groups> {
 }
 
 const nameOf = ({ name, id }: ManagedObject) => name ?? id;
-const byName = (one: Group, other: Group) => nameOf(one.object).localeCompare(nameOf(other.object), undefined, { numeric: true });
+const byName = (one: Group, other: Group) =>
+  nameOf(one.object).localeCompare(nameOf(other.object), undefined, { numeric: true });
 
 function treeOf(objects: ManagedObject[]): Omit<Groups, "isAll"> {
   const groups = new Map(objects.map((object): [string, Group] => [object.id, { object, path: "", children: [] }]));
   const roots: Group[] = [];
   for (const group of groups.values()) {
-    const parents = (group.object.assetParents?.references ?? []).flatMap(({ managedObject }) => groups.get(managedObject.id) ?? []);
+    const parents = (group.object.assetParents?.references ?? []).flatMap(
+      ({ managedObject }) => groups.get(managedObject.id) ?? [],
+    );
     if (parents.length === 0) roots.push(group);
     for (const parent of parents) parent.children.push(group);
   }

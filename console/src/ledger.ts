@@ -35,7 +35,8 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function find(condition: string, most: number): Promise<ManagedObject[]> {
   const params: Params = { query: `$filter=${condition} $orderby=name`, pageSize: most, withChildren: false };
-  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", params))).managedObjects;
+  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", params)))
+    .managedObjects;
 }
 
 /** Clears the alarms of earlier storms, so that the counts begin at zero. */
@@ -78,7 +79,13 @@ export async function beginStorm(): Promise<void> {
 }
 
 async function raise({ id }: ManagedObject, sent: Sent): Promise<void> {
-  const body = { type: STORM.type, text: "An alarm of the storm", severity: "WARNING", time: new Date().toISOString(), source: { id } };
+  const body = {
+    type: STORM.type,
+    text: "An alarm of the storm",
+    severity: "WARNING",
+    time: new Date().toISOString(),
+    source: { id },
+  };
   try {
     await call("POST", "/alarm/alarms", { body });
     sent.confirmed += 1;
@@ -91,13 +98,22 @@ async function raise({ id }: ManagedObject, sent: Sent): Promise<void> {
 }
 
 /** Reads the alarms of the storm. */
-export const readStorm = () => get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 })).then(({ alarms }) => alarms);
+export const readStorm = () =>
+  get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 })).then(
+    ({ alarms }) => alarms,
+  );
 export const countOf = (alarms: Alarm[] = []) => alarms.reduce((sum, { count }) => sum + count, 0);
 
 /** Restarts agents: each hangs up, and reports after it is back. */
 export async function stopDevices(): Promise<void> {
   const agents = await find("has(com_platform_model_Agent) and has(plat_IsDevice)", STOPPED);
-  const made = await Promise.all(agents.map(({ id }) => call<Operation>("POST", "/devicecontrol/operations", { body: { deviceId: id, description: "Stopped from the console", plat_Restart: {} } })));
+  const made = await Promise.all(
+    agents.map(({ id }) =>
+      call<Operation>("POST", "/devicecontrol/operations", {
+        body: { deviceId: id, description: "Stopped from the console", plat_Restart: {} },
+      }),
+    ),
+  );
   stops.value = made.map(({ id }) => id);
 }
 

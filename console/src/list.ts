@@ -75,7 +75,8 @@ export function useList<T>(source: Source<T>): List<T> {
   const loaded = useLoad<T[]>(
     async (signal) => {
       const number = ++run.current;
-      const wanted = shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
+      const wanted =
+        shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
       const [exact, begin] = await Promise.all([source.before?.() ?? [], page(first, signal)]);
       let { items, next } = { items: joined(exact, begin.items), next: begin.next };
       for (let pages = 1; next && items.length < wanted && pages < MOST_PAGES; pages += 1) {
@@ -97,7 +98,8 @@ export function useList<T>(source: Source<T>): List<T> {
         if (!after) return;
         loaded.data.value = after;
         const { total } = rest.peek();
-        if (total !== null && after.length !== before.length) rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
+        if (total !== null && after.length !== before.length)
+          rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
       },
     },
   );
@@ -122,7 +124,7 @@ export function useList<T>(source: Source<T>): List<T> {
   };
   const all = async () => {
     let items: T[] = [];
-    for (let next: string | undefined = withQuery(path, { ...params, pageSize: PAGE_OF_A_FILE }); next; ) {
+    for (let next: string | undefined = withQuery(path, { ...params, pageSize: PAGE_OF_A_FILE }); next;) {
       const following: Page<T> = await page(next);
       [items, next] = [joined(items, following.items), following.next];
     }

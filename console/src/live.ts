@@ -191,7 +191,10 @@ export function connect(): void {
   bayeux.registerTransport("long-polling", new Polling());
   bayeux.registerExtension("ack", new AckExtension());
   bayeux.registerExtension("heartbeat", {
-    outgoing: (message) => (message.channel === "/meta/connect" ? { ...message, advice: message.advice ?? { timeout: HEARTBEAT_MS } } : message),
+    outgoing: (message) =>
+      message.channel === "/meta/connect"
+        ? { ...message, advice: message.advice ?? { timeout: HEARTBEAT_MS } }
+        : message,
     incoming: (message) => {
       if (client === bayeux) lastMessage = performance.now();
       return message;

@@ -22,7 +22,8 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-export const asError = (error: unknown) => (error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error)));
+export const asError = (error: unknown) =>
+  error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error));
 
 export interface Live {
   channels: string[];
@@ -95,7 +96,12 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
     again.value += 1;
   }, []);
   const isLive = () =>
-    connection.value.state === "live" && live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length && error.value === null;
+    connection.value.state === "live" &&
+    live !== undefined &&
+    live.isWhole !== false &&
+    channels.length > 0 &&
+    accepted.value === channels.length &&
+    error.value === null;
   return { data, error, loading, at, isOld, accepted, isLive, reload };
 }
 

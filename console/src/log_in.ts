@@ -22,7 +22,10 @@ let isDue = false;
 /** Logs in with `tenant/user` or `user`. */
 export async function logIn(user: string, password: string): Promise<void> {
   const body = { name: `Console, ${navigator.platform || "a browser"}` };
-  const made = await call<AccessToken>("POST", "/user/currentUser/tokens", { authorization: basic(user, password), body });
+  const made = await call<AccessToken>("POST", "/user/currentUser/tokens", {
+    authorization: basic(user, password),
+    body,
+  });
   const token = made.accessToken!;
   // Where the browser keeps nothing, the log-in lasts as long as the page.
   await call("PUT", "/console/login", { authorization: bearer(token), keepsCookie: true }).catch(() => undefined);
@@ -46,7 +49,9 @@ export async function endLogIn(): Promise<void> {
   } catch (error) {
     if (!session.peek()) return;
     const { message } = error as Error;
-    logOut(`This tab is logged out, but the server could not revoke the log-in, which lasts until it expires: ${message}`);
+    logOut(
+      `This tab is logged out, but the server could not revoke the log-in, which lasts until it expires: ${message}`,
+    );
   }
 }
 

@@ -78,7 +78,8 @@ export function open(address: string): void {
   location.hash = address;
 }
 
-const changed = (changes: Record<string, string | undefined>) => link(route.value.words, { ...Object.fromEntries(route.value.params), ...changes });
+const changed = (changes: Record<string, string | undefined>) =>
+  link(route.value.words, { ...Object.fromEntries(route.value.params), ...changes });
 
 /** Changes a filter that is typed. The address is replaced, so that "back" does not undo single letters. */
 export function setParams(changes: Record<string, string | undefined>): void {

@@ -32,7 +32,10 @@ let askedFor = "";
 /** Reads the objects that the user sees. The server examines a limited number of objects for one page (P-07). */
 async function look(permitted: string[]): Promise<Seen> {
   const found: ManagedObject[] = [];
-  let address: string | undefined = withQuery("/inventory/managedObjects", { pageSize: MOST, withChildren: false } satisfies Params);
+  let address: string | undefined = withQuery("/inventory/managedObjects", {
+    pageSize: MOST,
+    withChildren: false,
+  } satisfies Params);
   for (let page = 0; address && page < MOST_PAGES && found.length <= MOST; page += 1) {
     const { managedObjects, next }: { managedObjects: ManagedObject[]; next?: string } = await get(address);
     found.push(...managedObjects);
@@ -42,7 +45,12 @@ async function look(permitted: string[]): Promise<Seen> {
   const ids = [...new Set([...permitted, ...known.keys()])];
   const isGroup = ({ plat_IsDeviceGroup: group }: ManagedObject) => group !== undefined;
   const isWhole = !address && ids.length <= MOST && permitted.every((id) => known.has(id)) && !found.some(isGroup);
-  return { devices: found.filter((one) => one.plat_IsDevice !== undefined), ids: ids.slice(0, MOST), isWhole, isAll: !address };
+  return {
+    devices: found.filter((one) => one.plat_IsDevice !== undefined),
+    ids: ids.slice(0, MOST),
+    isWhole,
+    isAll: !address,
+  };
 }
 
 /** Returns the path of a link of the server, whose host may be another one behind a proxy. */

@@ -8,7 +8,9 @@ const SERIALS = ["plat_Serial", "serial", "imei", "mac"];
 const quoted = (text: string) => text.replaceAll("'", "''");
 
 /** Queries distinguish case, so the usual spellings of a text are tried. */
-const spellings = (text: string) => [...new Set([text, text.toLowerCase(), text[0].toUpperCase() + text.slice(1), text.toUpperCase()])];
+const spellings = (text: string) => [
+  ...new Set([text, text.toLowerCase(), text[0].toUpperCase() + text.slice(1), text.toUpperCase()]),
+];
 
 /**
  * Returns the condition of a query for a text: a part of the name in any of its usual spellings, a part of the type or
@@ -16,7 +18,9 @@ const spellings = (text: string) => [...new Set([text, text.toLowerCase(), text[
  */
 export function conditionOf(text: string): string {
   const part = (one: string) => `'*${quoted(one)}*'`;
-  const names = spellings(text).map((one) => `name eq ${part(one)}`).join(" or ");
+  const names = spellings(text)
+    .map((one) => `name eq ${part(one)}`)
+    .join(" or ");
   const id = /^\d+$/.test(text) ? ` or id eq '${text}'` : "";
   return `(${names} or type eq ${part(text)} or plat_Hardware.serialNumber eq ${part(text)}${id})`;
 }
@@ -27,11 +31,20 @@ export async function byExternalId(text: string): Promise<ManagedObject[]> {
   const [, type, value] = text.match(/^(\w+):(.+)$/) ?? [];
   const pairs = [...SERIALS.map((one) => [one, text]), ...(type ? [[type, value]] : [])];
   const found = await Promise.all(
-    pairs.map(([type, value]) => get<{ managedObject: { id: string } }>(path`/identity/externalIds/${type}/${value}`).then((one) => one.managedObject.id, () => null)),
+    pairs.map(([type, value]) =>
+      get<{ managedObject: { id: string } }>(path`/identity/externalIds/${type}/${value}`).then(
+        (one) => one.managedObject.id,
+        () => null,
+      ),
+    ),
   );
   const ids = [...new Set(found.filter((id): id is string => id !== null))];
   if (ids.length === 0) return [];
-  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { ids: ids.join(","), withChildren: false }))).managedObjects;
+  return (
+    await get<{ managedObjects: ManagedObject[] }>(
+      withQuery("/inventory/managedObjects", { ids: ids.join(","), withChildren: false }),
+    )
+  ).managedObjects;
 }
 
 /** Returns at most `most` devices, those with this external id first. */
@@ -41,7 +54,9 @@ export async function findDevices(text: string, most: number): Promise<{ devices
   const query = `$filter=has(plat_IsDevice)${condition} $orderby=name`;
   const [exact, page] = await Promise.all([
     byExternalId(trimmed),
-    get<{ managedObjects: ManagedObject[]; next?: string }>(withQuery("/inventory/managedObjects", { query, pageSize: most, withChildren: false })),
+    get<{ managedObjects: ManagedObject[]; next?: string }>(
+      withQuery("/inventory/managedObjects", { query, pageSize: most, withChildren: false }),
+    ),
   ]);
   const ids = new Set(exact.map(({ id }) => id));
   const devices = [...exact, ...page.managedObjects.filter(({ id }) => !ids.has(id))];

@@ -12,19 +12,55 @@ import { AlarmActions } from "./alarms";
 import { type AuditRecord, changesOf } from "./audit";
 
 /** Members that the window shows in words. */
-const COMMON = new Set(["id", "self", "source", "type", "text", "severity", "status", "time", "creationTime", "firstOccurrenceTime", "lastUpdated", "count", "history"]);
+const COMMON = new Set([
+  "id",
+  "self",
+  "source",
+  "type",
+  "text",
+  "severity",
+  "status",
+  "time",
+  "creationTime",
+  "firstOccurrenceTime",
+  "lastUpdated",
+  "count",
+  "history",
+]);
 
 export function AlarmDetails({ of: alarm, onClose }: { of: Alarm; onClose: () => void }) {
   const more = Object.entries(alarm).filter(([name]) => !COMMON.has(name));
   return (
     <Dialog title={alarm.text} onClose={onClose}>
-      <p class="line"><SeverityMark of={alarm.severity} /> <StatusMark of={alarm.status} /> <span class="grow" /> <AlarmActions of={alarm} /></p>
+      <p class="line">
+        <SeverityMark of={alarm.severity} /> <StatusMark of={alarm.status} /> <span class="grow" />{" "}
+        <AlarmActions of={alarm} />
+      </p>
       <dl class="facts">
-        <dt>Device</dt><dd><a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a></dd>
-        <dt>Type</dt><dd><code>{alarm.type}</code></dd>
-        <dt>Time</dt><dd><Time at={alarm.time} /></dd>
-        {alarm.count > 1 && <><dt>Sent</dt><dd>{alarm.count.toLocaleString()} times, first <Time at={alarm.firstOccurrenceTime} /></dd></>}
-        <dt>Id</dt><dd><code>{alarm.id}</code></dd>
+        <dt>Device</dt>
+        <dd>
+          <a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a>
+        </dd>
+        <dt>Type</dt>
+        <dd>
+          <code>{alarm.type}</code>
+        </dd>
+        <dt>Time</dt>
+        <dd>
+          <Time at={alarm.time} />
+        </dd>
+        {alarm.count > 1 && (
+          <>
+            <dt>Sent</dt>
+            <dd>
+              {alarm.count.toLocaleString()} times, first <Time at={alarm.firstOccurrenceTime} />
+            </dd>
+          </>
+        )}
+        <dt>Id</dt>
+        <dd>
+          <code>{alarm.id}</code>
+        </dd>
       </dl>
       {more.length > 0 && <pre tabIndex={0}>{JSON.stringify(Object.fromEntries(more), null, 2)}</pre>}
       {can("ROLE_AUDIT_READ") && <History of={alarm} />}
@@ -35,16 +71,31 @@ export function AlarmDetails({ of: alarm, onClose }: { of: Alarm; onClose: () =>
 /** The records of the audit log about the alarm, read again when its status changes. */
 function History({ of: alarm }: { of: Alarm }) {
   const records = useLoad(
-    () => get<{ auditRecords: AuditRecord[] }>(withQuery("/audit/auditRecords", { source: alarm.id, revert: true, pageSize: 100 })).then((page) => page.auditRecords),
+    () =>
+      get<{ auditRecords: AuditRecord[] }>(
+        withQuery("/audit/auditRecords", { source: alarm.id, revert: true, pageSize: 100 }),
+      ).then((page) => page.auditRecords),
     [alarm.id, alarm.status, alarm.severity],
   );
   return (
     <>
-      <div class="between"><h3>Changes</h3><Standing of={records} /></div>
+      <div class="between">
+        <h3>Changes</h3>
+        <Standing of={records} />
+      </div>
       <States of={records} isEmpty={(list) => list.length === 0} empty={<p>Nobody changed it.</p>}>
         {(list) => (
           <ul class="rows">
-            {list.map((one) => <li key={one.id}><span class="grow"><b>{one.user}</b> {changesOf(one) || one.activity}</span> <span class="faint nowrap"><Time at={one.time} /></span></li>)}
+            {list.map((one) => (
+              <li key={one.id}>
+                <span class="grow">
+                  <b>{one.user}</b> {changesOf(one) || one.activity}
+                </span>{" "}
+                <span class="faint nowrap">
+                  <Time at={one.time} />
+                </span>
+              </li>
+            ))}
           </ul>
         )}
       </States>

@@ -19,7 +19,8 @@ import { SEVERITIES } from "./overview";
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 
 /** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
-export const setStatus = (alarm: Alarm, status: Alarm["status"]) => call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
+export const setStatus = (alarm: Alarm, status: Alarm["status"]) =>
+  call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
 
 type Timed = Pick<Alarm, "time" | "id">;
 
@@ -44,7 +45,10 @@ export function Alarms() {
   const watched = useSignal<string | null>(null);
   const query = { status: status === "ALL" ? undefined : status, severity, type, source };
   const matches = (alarm: Alarm) =>
-    (status === "ALL" || status.split(",").includes(alarm.status)) && (!severity || severity === alarm.severity) && (!type || type.split(",").includes(alarm.type)) && (!source || source === alarm.source.id);
+    (status === "ALL" || status.split(",").includes(alarm.status)) &&
+    (!severity || severity === alarm.severity) &&
+    (!type || type.split(",").includes(alarm.type)) &&
+    (!source || source === alarm.source.id);
   const alarms = useList<Alarm>({
     path: "/alarm/alarms",
     member: "alarms",
@@ -76,44 +80,123 @@ export function Alarms() {
       actions={
         <>
           {list.length > 0 && <Exports name="alarms" all={alarms.all} columns={EXPORTED} />}
-          {offersAll && <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />}
-          {offersAll && <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />}
+          {offersAll && (
+            <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />
+          )}
+          {offersAll && (
+            <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />
+          )}
         </>
-      }
-    >
+      }>
       <div class="filters">
-        <Choice label="Status" value={status} onChange={(value) => chooseParams({ status: value === OPEN ? "" : value })}
-          options={[[OPEN, "Open"], ["ACTIVE", "Active"], ["ACKNOWLEDGED", "Acknowledged"], ["CLEARED", "Cleared"], ["ALL", "All"]]} />
-        <Choice label="Severity" value={severity} onChange={(value) => chooseParams({ severity: value })}
-          options={[["", "All"], ...SEVERITIES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]} />
+        <Choice
+          label="Status"
+          value={status}
+          onChange={(value) => chooseParams({ status: value === OPEN ? "" : value })}
+          options={[
+            [OPEN, "Open"],
+            ["ACTIVE", "Active"],
+            ["ACKNOWLEDGED", "Acknowledged"],
+            ["CLEARED", "Cleared"],
+            ["ALL", "All"],
+          ]}
+        />
+        <Choice
+          label="Severity"
+          value={severity}
+          onChange={(value) => chooseParams({ severity: value })}
+          options={[
+            ["", "All"],
+            ...SEVERITIES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()]),
+          ]}
+        />
         <label class="search small">
           <span class="hidden">Type</span>
-          <input placeholder="Type" value={typed.value} spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} onChange={() => chooseParams({ type: typed.value.trim() })} />
+          <input
+            placeholder="Type"
+            value={typed.value}
+            spellcheck={false}
+            onInput={(event) => (typed.value = event.currentTarget.value)}
+            onChange={() => chooseParams({ type: typed.value.trim() })}
+          />
         </label>
-        {source && <span class="chip">of one device <button type="button" class="plain" aria-label="Show the alarms of all devices" onClick={() => chooseParams({ source: "" })}>×</button></span>}
+        {source && (
+          <span class="chip">
+            of one device{" "}
+            <button
+              type="button"
+              class="plain"
+              aria-label="Show the alarms of all devices"
+              onClick={() => chooseParams({ source: "" })}>
+              ×
+            </button>
+          </span>
+        )}
       </div>
       {chosen.length > 0 && (
         <div class="chosen" role="group" aria-label="Chosen alarms">
           <b>{chosen.length.toLocaleString()} chosen</b>
-          <Action class="small" run={() => each(chosen.filter((alarm) => alarm.status === "ACTIVE"), "ACKNOWLEDGED")}>Acknowledge them</Action>
-          <Action class="small" run={() => each(chosen, "CLEARED")}>Clear them</Action>
-          <button type="button" class="small" onClick={() => (selected.value = new Set())}>Choose none</button>
-          {chosen.length < list.length && <button type="button" class="small" onClick={() => (selected.value = new Set(list.map((alarm) => alarm.id)))}>Choose all that are shown</button>}
+          <Action
+            class="small"
+            run={() =>
+              each(
+                chosen.filter((alarm) => alarm.status === "ACTIVE"),
+                "ACKNOWLEDGED",
+              )
+            }>
+            Acknowledge them
+          </Action>
+          <Action class="small" run={() => each(chosen, "CLEARED")}>
+            Clear them
+          </Action>
+          <button type="button" class="small" onClick={() => (selected.value = new Set())}>
+            Choose none
+          </button>
+          {chosen.length < list.length && (
+            <button
+              type="button"
+              class="small"
+              onClick={() => (selected.value = new Set(list.map((alarm) => alarm.id)))}>
+              Choose all that are shown
+            </button>
+          )}
         </div>
       )}
       <div class="fill">
-        <States of={alarms} isEmpty={(shown) => shown.length === 0} empty={
-          alarms.rest.value.next ? <p>None of the alarms that were examined is of a device that you may see. There are more.</p> : status === OPEN && !severity && !type && !source ? <p>No alarm is open.{alarms.isLive() && " New ones appear here by themselves."}</p> : (
-            <>
-              <p>No alarm matches these filters.</p>
-              <button type="button" onClick={() => {
-                typed.value = "";
-                chooseParams({ severity: "", status: "", type: "", source: "" });
-              }}>Show all open alarms</button>
-            </>
-          )
-        }>
-          {(shown) => <VirtualTable label="Alarms" columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...columns] : columns} items={shown} keyOf={(alarm) => alarm.id} rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")} onEnd={alarms.more} total={alarms.rest.value.total} filters={JSON.stringify(query)} />}
+        <States
+          of={alarms}
+          isEmpty={(shown) => shown.length === 0}
+          empty={
+            alarms.rest.value.next ? (
+              <p>None of the alarms that were examined is of a device that you may see. There are more.</p>
+            ) : status === OPEN && !severity && !type && !source ? (
+              <p>No alarm is open.{alarms.isLive() && " New ones appear here by themselves."}</p>
+            ) : (
+              <>
+                <p>No alarm matches these filters.</p>
+                <button
+                  type="button"
+                  onClick={() => {
+                    typed.value = "";
+                    chooseParams({ severity: "", status: "", type: "", source: "" });
+                  }}>
+                  Show all open alarms
+                </button>
+              </>
+            )
+          }>
+          {(shown) => (
+            <VirtualTable
+              label="Alarms"
+              columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...columns] : columns}
+              items={shown}
+              keyOf={(alarm) => alarm.id}
+              rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")}
+              onEnd={alarms.more}
+              total={alarms.rest.value.total}
+              filters={JSON.stringify(query)}
+            />
+          )}
         </States>
       </div>
       {shownAlarm && <AlarmDetails of={shownAlarm} onClose={() => (watched.value = null)} />}
@@ -125,17 +208,44 @@ export function Alarms() {
  * The button that changes the status of all alarms of the view. It is offered only where the view shows alarms with one
  * of the statuses `from`, and changes only alarms that the view shows.
  */
-function AllOf({ shown, severity, from, to, verb }: { shown: string; severity: string; from: Alarm["status"][]; to: Alarm["status"]; verb: string }) {
+function AllOf({
+  shown,
+  severity,
+  from,
+  to,
+  verb,
+}: {
+  shown: string;
+  severity: string;
+  from: Alarm["status"][];
+  to: Alarm["status"];
+  verb: string;
+}) {
   const affected = shown === "ALL" ? from : from.filter((one) => shown.split(",").includes(one));
   if (affected.length === 0) return null;
   const filter = { status: affected.join(","), severity };
   const question = async () => {
     const number = Number(await get<string>(withQuery("/alarm/alarms/count", filter), { accept: "text/plain" }));
-    const what = `${number.toLocaleString()} ${severity.toLowerCase()} ${number === 1 ? "alarm" : "alarms"}`.replaceAll("  ", " ");
-    return { title: `${verb} ${what}?`, text: `They are ${affected.join(" or ").toLowerCase()} now. This concerns all devices of the tenant, also alarms that the list has not loaded.`, button: `${verb} ${what}`, typed: "all" };
+    const what = `${number.toLocaleString()} ${severity.toLowerCase()} ${number === 1 ? "alarm" : "alarms"}`.replaceAll(
+      "  ",
+      " ",
+    );
+    return {
+      title: `${verb} ${what}?`,
+      text: `They are ${affected.join(" or ").toLowerCase()} now. This concerns all devices of the tenant, also alarms that the list has not loaded.`,
+      button: `${verb} ${what}`,
+      typed: "all",
+    };
   };
   const change = () => call("PUT", withQuery("/alarm/alarms", filter), { body: { status: to } });
-  return <Action run={change} confirm={question} done={`All ${affected.join(" and ").toLowerCase()} alarms of this view are ${to.toLowerCase()}.`}>{verb} all</Action>;
+  return (
+    <Action
+      run={change}
+      confirm={question}
+      done={`All ${affected.join(" and ").toLowerCase()} alarms of this view are ${to.toLowerCase()}.`}>
+      {verb} all
+    </Action>
+  );
 }
 
 /** The number of concurrent requests. */
@@ -149,7 +259,8 @@ async function each(alarms: Alarm[], status: Alarm["status"]): Promise<void> {
   const left = [...alarms];
   const failures: string[] = [];
   const work = async () => {
-    for (let alarm = left.pop(); alarm; alarm = left.pop()) await setStatus(alarm, status).catch((error) => failures.push(asError(error).message));
+    for (let alarm = left.pop(); alarm; alarm = left.pop())
+      await setStatus(alarm, status).catch((error) => failures.push(asError(error).message));
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const done = alarms.length - failures.length;
@@ -158,7 +269,15 @@ async function each(alarms: Alarm[], status: Alarm["status"]): Promise<void> {
 }
 
 const choice = (selected: Set<string>, toggle: (alarm: Alarm) => void): Column<Alarm> => {
-  const cell = (alarm: Alarm) => (alarm.status === "CLEARED" ? null : <input type="checkbox" aria-label={`Choose ${alarm.text}`} checked={selected.has(alarm.id)} onChange={() => toggle(alarm)} />);
+  const cell = (alarm: Alarm) =>
+    alarm.status === "CLEARED" ? null : (
+      <input
+        type="checkbox"
+        aria-label={`Choose ${alarm.text}`}
+        checked={selected.has(alarm.id)}
+        onChange={() => toggle(alarm)}
+      />
+    );
   return { title: "Choose", hiddenTitle: true, width: "1.2rem", cell };
 };
 
@@ -175,29 +294,81 @@ const EXPORTED: Record<string, (alarm: Alarm) => unknown> = {
 };
 
 const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
-  { title: "Severity", width: "6rem", cell: (alarm) => <SeverityMark of={alarm.severity} />, narrow: { width: "5rem", cell: (alarm) => <SeverityMark of={alarm.severity} /> } },
+  {
+    title: "Severity",
+    width: "6rem",
+    cell: (alarm) => <SeverityMark of={alarm.severity} />,
+    narrow: { width: "5rem", cell: (alarm) => <SeverityMark of={alarm.severity} /> },
+  },
   {
     title: "Alarm",
     width: "minmax(0, 2.5fr)",
-    cell: (alarm) => <button type="button" class="plain clip as-link" title={`${alarm.text}\n${alarm.type}`} onClick={() => show(alarm)}>{alarm.text}{alarm.count > 1 && <span class="times" title={`Sent ${alarm.count} times`}> ×{alarm.count}</span>}</button>,
+    cell: (alarm) => (
+      <button
+        type="button"
+        class="plain clip as-link"
+        title={`${alarm.text}\n${alarm.type}`}
+        onClick={() => show(alarm)}>
+        {alarm.text}
+        {alarm.count > 1 && (
+          <span class="times" title={`Sent ${alarm.count} times`}>
+            {" "}
+            ×{alarm.count}
+          </span>
+        )}
+      </button>
+    ),
     narrow: {
       width: "minmax(0, 1fr)",
-      cell: (alarm) => <><button type="button" class="plain clip as-link" onClick={() => show(alarm)}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</button><span class="clip"><a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> <span class="faint"><Time at={alarm.time} as="ago" /></span></span></>,
+      cell: (alarm) => (
+        <>
+          <button type="button" class="plain clip as-link" onClick={() => show(alarm)}>
+            {alarm.text}
+            {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
+          </button>
+          <span class="clip">
+            <a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a>{" "}
+            <span class="faint">
+              <Time at={alarm.time} as="ago" />
+            </span>
+          </span>
+        </>
+      ),
     },
   },
-  { title: "Device", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <a class="clip" href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a> },
+  {
+    title: "Device",
+    width: "minmax(0, 1fr)",
+    wide: true,
+    cell: (alarm) => (
+      <a class="clip" href={link(["devices", alarm.source.id])}>
+        {alarm.source.name ?? alarm.source.id}
+      </a>
+    ),
+  },
   { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <code class="clip">{alarm.type}</code> },
   { title: "Status", width: "8.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },
   { title: "Time", width: "6.5rem", wide: true, cell: (alarm) => <Time at={alarm.time} /> },
-  { title: "Actions", width: "7.5rem", cell: (alarm) => <AlarmActions of={alarm} />, narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> } },
+  {
+    title: "Actions",
+    width: "7.5rem",
+    cell: (alarm) => <AlarmActions of={alarm} />,
+    narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> },
+  },
 ];
 
 export function AlarmActions({ of: alarm }: { of: Alarm }) {
   if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
   return (
     <span class="row-actions">
-      {alarm.status === "ACTIVE" && <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => change(alarm, "ACKNOWLEDGED")}>Ack</Action>}
-      <Action class="small" label={`Clear ${alarm.text}`} run={() => change(alarm, "CLEARED")}>Clear</Action>
+      {alarm.status === "ACTIVE" && (
+        <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => change(alarm, "ACKNOWLEDGED")}>
+          Ack
+        </Action>
+      )}
+      <Action class="small" label={`Clear ${alarm.text}`} run={() => change(alarm, "CLEARED")}>
+        Clear
+      </Action>
     </span>
   );
 }

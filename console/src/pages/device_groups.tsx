@@ -21,24 +21,47 @@ export function GroupTree({ chosen }: { chosen: string }) {
     <nav class="groups" aria-label="Groups">
       <h2>Groups</h2>
       <ul>
-        <li><a href={addressOf()} aria-current={chosen ? undefined : "true"}>All devices</a></li>
-        {found.roots.map((group) => <Branch key={group.object.id} of={group} chosen={chosen} />)}
+        <li>
+          <a href={addressOf()} aria-current={chosen ? undefined : "true"}>
+            All devices
+          </a>
+        </li>
+        {found.roots.map((group) => (
+          <Branch key={group.object.id} of={group} chosen={chosen} />
+        ))}
       </ul>
-      <p><Standing of={groups} /></p>
+      <p>
+        <Standing of={groups} />
+      </p>
       {!found.isAll && <p class="hint">There are more groups than these {found.all.length.toLocaleString()}.</p>}
       {mayChange && (
         <p class="row-actions">
-          <button type="button" class="small" onClick={() => (editing.value = "new")}>New group</button>
-          {shown && <button type="button" class="small" aria-label={`Edit the group ${shown.path}`} onClick={() => (editing.value = shown)}>Edit</button>}
+          <button type="button" class="small" onClick={() => (editing.value = "new")}>
+            New group
+          </button>
+          {shown && (
+            <button
+              type="button"
+              class="small"
+              aria-label={`Edit the group ${shown.path}`}
+              onClick={() => (editing.value = shown)}>
+              Edit
+            </button>
+          )}
         </p>
       )}
-      {editing.value === "new" && <NewGroup above={shown} onClose={() => (editing.value = null)} onChanged={groups.reload} />}
-      {editing.value && editing.value !== "new" && <EditGroup group={editing.value} onClose={() => (editing.value = null)} onChanged={groups.reload} />}
+      {editing.value === "new" && (
+        <NewGroup above={shown} onClose={() => (editing.value = null)} onChanged={groups.reload} />
+      )}
+      {editing.value && editing.value !== "new" && (
+        <EditGroup group={editing.value} onClose={() => (editing.value = null)} onChanged={groups.reload} />
+      )}
     </nav>
   );
 }
 
-const contains = (group: Group, id: string): boolean => group.object.id === id || group.children.some((child) => contains(child, id));
+const contains = (group: Group, id: string): boolean =>
+  group.object.id === id || group.children.some((child) => contains(child, id));
 
 /** A group, and on request those below it. Groups above the chosen one are open. */
 function Branch({ of: group, chosen }: { of: Group; chosen: string }) {
@@ -48,10 +71,27 @@ function Branch({ of: group, chosen }: { of: Group; chosen: string }) {
   return (
     <li>
       <span class="branch">
-        {group.children.length > 0 && <button type="button" class="plain" aria-expanded={isOpen} aria-label={`Groups in ${name}`} onClick={() => (opened.value = !isOpen)}>{isOpen ? "▾" : "▸"}</button>}
-        <a href={addressOf(group.object.id)} aria-current={chosen === group.object.id ? "true" : undefined}>{name}</a>
+        {group.children.length > 0 && (
+          <button
+            type="button"
+            class="plain"
+            aria-expanded={isOpen}
+            aria-label={`Groups in ${name}`}
+            onClick={() => (opened.value = !isOpen)}>
+            {isOpen ? "▾" : "▸"}
+          </button>
+        )}
+        <a href={addressOf(group.object.id)} aria-current={chosen === group.object.id ? "true" : undefined}>
+          {name}
+        </a>
       </span>
-      {isOpen && <ul>{group.children.map((child) => <Branch key={child.object.id} of={child} chosen={chosen} />)}</ul>}
+      {isOpen && (
+        <ul>
+          {group.children.map((child) => (
+            <Branch key={child.object.id} of={child} chosen={chosen} />
+          ))}
+        </ul>
+      )}
     </li>
   );
 }
@@ -59,9 +99,16 @@ function Branch({ of: group, chosen }: { of: Group; chosen: string }) {
 function NewGroup({ above, onClose, onChanged }: { above?: Group; onClose: () => void; onChanged: () => void }) {
   const send = async (form: FormData) => {
     const parent = form.get("above") === "on" ? above : undefined;
-    const body = { name: form.get("name"), type: parent ? "plat_DeviceSubgroup" : "plat_DeviceGroup", plat_IsDeviceGroup: {} };
+    const body = {
+      name: form.get("name"),
+      type: parent ? "plat_DeviceSubgroup" : "plat_DeviceGroup",
+      plat_IsDeviceGroup: {},
+    };
     const { id } = await call<{ id: string }>("POST", "/inventory/managedObjects", { body });
-    if (parent) await call("POST", path`/inventory/managedObjects/${parent.object.id}/childAssets`, { body: { managedObject: { id } } });
+    if (parent)
+      await call("POST", path`/inventory/managedObjects/${parent.object.id}/childAssets`, {
+        body: { managedObject: { id } },
+      });
     tell("The group exists. Add devices to it on their pages.");
     onChanged();
     onClose();
@@ -69,8 +116,14 @@ function NewGroup({ above, onClose, onChanged }: { above?: Group; onClose: () =>
   return (
     <Dialog title="New group of devices" onClose={onClose}>
       <Form send={send} action="Create">
-        <Field label="Name"><input name="name" required /></Field>
-        {above && <label class="check"><input type="checkbox" name="above" defaultChecked /> In the group {above.path}</label>}
+        <Field label="Name">
+          <input name="name" required />
+        </Field>
+        {above && (
+          <label class="check">
+            <input type="checkbox" name="above" defaultChecked /> In the group {above.path}
+          </label>
+        )}
       </Form>
     </Dialog>
   );
@@ -89,11 +142,25 @@ function EditGroup({ group, onClose, onChanged }: { group: Group; onClose: () =>
     onClose();
     location.hash = addressOf();
   };
-  const question = { title: `Delete the group ${group.path}?`, text: `Its ${group.children.length} direct subgroups and those below them are deleted with it. Its devices stay.`, button: "Delete group", typed: group.object.name || group.object.id };
+  const question = {
+    title: `Delete the group ${group.path}?`,
+    text: `Its ${group.children.length} direct subgroups and those below them are deleted with it. Its devices stay.`,
+    button: "Delete group",
+    typed: group.object.name || group.object.id,
+  };
   return (
     <Dialog title={`Edit ${group.path}`} onClose={onClose}>
-      <Form send={send} action="Save" beside={<Action run={remove} confirm={question} done="The group was deleted.">Delete</Action>}>
-        <Field label="Name"><input name="name" value={group.object.name} required /></Field>
+      <Form
+        send={send}
+        action="Save"
+        beside={
+          <Action run={remove} confirm={question} done="The group was deleted.">
+            Delete
+          </Action>
+        }>
+        <Field label="Name">
+          <input name="name" value={group.object.name} required />
+        </Field>
       </Form>
     </Dialog>
   );

@@ -25,9 +25,18 @@ const AGAIN_SECONDS = 2;
 const LOOKS_LIKE_QUERY = /\s(eq|ne|gt|ge|lt|le)\s|has\s*\(|bygroupid\s*\(|\$filter|\$orderby/;
 
 /** Members that are not useful in a search. */
-const NOT_IN_QUERIES = new Set(["self", "childDevices", "childAssets", "childAdditions", "deviceParents", "assetParents", "additionParents"]);
+const NOT_IN_QUERIES = new Set([
+  "self",
+  "childDevices",
+  "childAssets",
+  "childAdditions",
+  "deviceParents",
+  "assetParents",
+  "additionParents",
+]);
 
-export const availabilityOf = (device: ManagedObject) => (device.plat_Availability as { status?: string; lastMessage?: string } | undefined) ?? {};
+export const availabilityOf = (device: ManagedObject) =>
+  (device.plat_Availability as { status?: string; lastMessage?: string } | undefined) ?? {};
 
 interface Filters {
   text: string;
@@ -51,7 +60,11 @@ export function queryOf({ text, availability, group }: Filters): string {
 
 export function Devices() {
   const params = route.value.params;
-  const filters: Filters = { text: params.get("q") ?? "", availability: params.get("availability") ?? "", group: params.get("group") ?? "" };
+  const filters: Filters = {
+    text: params.get("q") ?? "",
+    availability: params.get("availability") ?? "",
+    group: params.get("group") ?? "",
+  };
   const typed = useSignal(filters.text);
   // The paths and values of devices that were shown. They remain for completion, because an incomplete query often
   // finds no device.
@@ -92,10 +105,14 @@ export function Devices() {
       actions={
         <>
           {!!devices.data.value?.length && <Exports name="devices" all={devices.all} columns={EXPORTED} />}
-          {can("ROLE_DEVICE_CONTROL_ADMIN") && <a class="button" href={link(["registration"])}><Icon name="registration" />Register a device</a>}
+          {can("ROLE_DEVICE_CONTROL_ADMIN") && (
+            <a class="button" href={link(["registration"])}>
+              <Icon name="registration" />
+              Register a device
+            </a>
+          )}
         </>
-      }
-    >
+      }>
       <div class="filters">
         <QueryField
           value={typed.value}
@@ -107,7 +124,12 @@ export function Devices() {
         <Choice
           label="Availability"
           value={filters.availability}
-          options={[["", "All"], ["AVAILABLE", "Available"], ["UNAVAILABLE", "Unavailable"], ["MAINTENANCE", "Maintenance"]]}
+          options={[
+            ["", "All"],
+            ["AVAILABLE", "Available"],
+            ["UNAVAILABLE", "Unavailable"],
+            ["MAINTENANCE", "Maintenance"],
+          ]}
           onChange={(availability) => chooseParams({ availability })}
         />
       </div>
@@ -122,20 +144,35 @@ export function Devices() {
               filters.text || filters.availability || filters.group ? (
                 <>
                   <p>No device matches.</p>
-                  <button type="button" onClick={() => {
-                    typed.value = "";
-                    chooseParams({ q: "", availability: "", group: "" });
-                  }}>Show all devices</button>
+                  <button
+                    type="button"
+                    onClick={() => {
+                      typed.value = "";
+                      chooseParams({ q: "", availability: "", group: "" });
+                    }}>
+                    Show all devices
+                  </button>
                 </>
               ) : (
                 <>
                   <p>There is no device yet.</p>
-                  <a class="button" href={link(["registration"])}>Register the first one</a>
+                  <a class="button" href={link(["registration"])}>
+                    Register the first one
+                  </a>
                 </>
               )
-            }
-          >
-            {(list) => <VirtualTable label="Devices" columns={COLUMNS} items={list} keyOf={(device) => device.id} onEnd={devices.more} total={devices.rest.value.total} filters={query} />}
+            }>
+            {(list) => (
+              <VirtualTable
+                label="Devices"
+                columns={COLUMNS}
+                items={list}
+                keyOf={(device) => device.id}
+                onEnd={devices.more}
+                total={devices.rest.value.total}
+                filters={query}
+              />
+            )}
           </States>
         </div>
       </div>
@@ -165,8 +202,22 @@ const COLUMNS: Column<ManagedObject>[] = [
   },
   { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (device) => <span class="clip">{device.type}</span> },
   { title: "Alarms", width: "5.5rem", cell: (device) => <AlarmCounts of={device} /> },
-  { title: "Availability", width: "7.5rem", wide: true, cell: (device) => <span class="faint">{availabilityOf(device).status?.toLowerCase() ?? "not watched"}</span> },
-  { title: "Last message", width: "8rem", wide: true, cell: (device) => <span class="faint"><Time at={availabilityOf(device).lastMessage} as="ago" /></span> },
+  {
+    title: "Availability",
+    width: "7.5rem",
+    wide: true,
+    cell: (device) => <span class="faint">{availabilityOf(device).status?.toLowerCase() ?? "not watched"}</span>,
+  },
+  {
+    title: "Last message",
+    width: "8rem",
+    wide: true,
+    cell: (device) => (
+      <span class="faint">
+        <Time at={availabilityOf(device).lastMessage} as="ago" />
+      </span>
+    ),
+  },
   { title: "Id", width: "10.5rem", wide: true, cell: (device) => <code>{device.id}</code> },
 ];
 
@@ -175,7 +226,12 @@ export function AlarmCounts({ of }: { of: ManagedObject }) {
   const open = ["critical", "major", "minor", "warning"].filter((severity) => counts?.[severity]);
   return (
     <span class="counts">
-      {open.map((severity) => <span key={severity} class={`count severity-${severity}`} title={`${counts![severity]} ${severity}`}>{counts![severity]}<span class="hidden"> {severity}</span></span>)}
+      {open.map((severity) => (
+        <span key={severity} class={`count severity-${severity}`} title={`${counts![severity]} ${severity}`}>
+          {counts![severity]}
+          <span class="hidden"> {severity}</span>
+        </span>
+      ))}
     </span>
   );
 }
@@ -186,15 +242,17 @@ export function AlarmCounts({ of }: { of: ManagedObject }) {
  */
 function useSigns(): void {
   useEffect(() => {
-    const channels = [
-      can("ROLE_MEASUREMENT_READ") && "/measurements/*",
-      can("ROLE_EVENT_READ") && "/events/*",
-    ].filter((channel): channel is string => !!channel);
+    const channels = [can("ROLE_MEASUREMENT_READ") && "/measurements/*", can("ROLE_EVENT_READ") && "/events/*"].filter(
+      (channel): channel is string => !!channel,
+    );
     const flash = (messages: Message[]) => {
       const senders = new Set(messages.map((message) => message.data?.data?.source?.id));
       for (const dot of document.querySelectorAll<HTMLElement>("[data-device]")) {
         if (senders.has(dot.dataset.device)) {
-          dot.animate([{ boxShadow: "0 0 0 0 currentColor" }, { boxShadow: "0 0 0 8px transparent" }], { duration: 900, easing: "ease-out" });
+          dot.animate([{ boxShadow: "0 0 0 0 currentColor" }, { boxShadow: "0 0 0 8px transparent" }], {
+            duration: 900,
+            easing: "ease-out",
+          });
         }
       }
     };

@@ -18,7 +18,11 @@ export interface Role {
   self: string;
 }
 
-export const words = (role: string) => role.replace(/^ROLE_/, "").toLowerCase().replaceAll("_", " ");
+export const words = (role: string) =>
+  role
+    .replace(/^ROLE_/, "")
+    .toLowerCase()
+    .replaceAll("_", " ");
 const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
 
 export function Groups({ base, of, mayChange }: { base: string; of: List<Group>; mayChange: boolean }) {
@@ -27,26 +31,49 @@ export function Groups({ base, of, mayChange }: { base: string; of: List<Group>;
   const open = useSignal<Group | "new" | null>(null);
   const close = () => (open.value = null);
   return (
-    <Card title="Groups" aside={<><ListStanding of={of} noun="group" />{mayChange && <button type="button" onClick={() => (open.value = "new")}>New group</button>}</>}>
+    <Card
+      title="Groups"
+      aside={
+        <>
+          <ListStanding of={of} noun="group" />
+          {mayChange && (
+            <button type="button" onClick={() => (open.value = "new")}>
+              New group
+            </button>
+          )}
+        </>
+      }>
       <ul class="rows">
         {groups.map((group) => (
           <li key={group.id}>
-            <span class="grow"><b>{group.name}</b> <span class="faint">{group.description}</span></span>
+            <span class="grow">
+              <b>{group.name}</b> <span class="faint">{group.description}</span>
+            </span>
             <RoleCount address={base + path`/groups/${group.id}`} of={group} />
-            <button type="button" class="small" aria-label={`Roles of ${group.name}`} onClick={() => (open.value = group)}>Roles</button>
+            <button
+              type="button"
+              class="small"
+              aria-label={`Roles of ${group.name}`}
+              onClick={() => (open.value = group)}>
+              Roles
+            </button>
           </li>
         ))}
       </ul>
       <MoreRows of={of} noun="group" />
       {open.value === "new" && <NewGroup base={base} onClose={close} onCreated={onChanged} />}
-      {open.value && open.value !== "new" && <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />}
+      {open.value && open.value !== "new" && (
+        <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />
+      )}
     </Card>
   );
 }
 
 function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => void; onCreated: () => void }) {
   const send = async (form: FormData) => {
-    await call("POST", `${base}/groups`, { body: { name: form.get("name"), description: form.get("description") || undefined } });
+    await call("POST", `${base}/groups`, {
+      body: { name: form.get("name"), description: form.get("description") || undefined },
+    });
     tell("The group exists. Give it roles.");
     onCreated();
     onClose();
@@ -54,8 +81,12 @@ function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => v
   return (
     <Dialog title="New group" onClose={onClose}>
       <Form send={send} action="Create">
-        <Field label="Name"><input name="name" required /></Field>
-        <Field label="What it is for"><input name="description" /></Field>
+        <Field label="Name">
+          <input name="name" required />
+        </Field>
+        <Field label="What it is for">
+          <input name="description" />
+        </Field>
       </Form>
     </Dialog>
   );
@@ -68,7 +99,19 @@ function RoleCount({ address, of: group }: { address: string; of: Group }) {
   return <span class="faint nowrap">{found ? `${rolesOf(found).length} roles` : ""}</span>;
 }
 
-function Roles({ base, group, mayChange, onClose, onChanged }: { base: string; group: Group; mayChange: boolean; onClose: () => void; onChanged: () => void }) {
+function Roles({
+  base,
+  group,
+  mayChange,
+  onClose,
+  onChanged,
+}: {
+  base: string;
+  group: Group;
+  mayChange: boolean;
+  onClose: () => void;
+  onChanged: () => void;
+}) {
   const address = base + path`/groups/${group.id}`;
   const loaded = useLoad(async () => {
     const [whole, all] = await Promise.all([get<Group>(address), get<{ roles: Role[] }>("/user/roles?pageSize=2000")]);
@@ -78,7 +121,8 @@ function Roles({ base, group, mayChange, onClose, onChanged }: { base: string; g
     const { held, roles } = loaded.data.value!;
     const wanted = new Set(form.getAll("role").map(String));
     for (const role of roles) {
-      if (wanted.has(role.name) && !held.has(role.name)) await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
+      if (wanted.has(role.name) && !held.has(role.name))
+        await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
       if (!wanted.has(role.name) && held.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
     }
     tell(`The roles of ${group.name} are in force.`);
@@ -86,14 +130,39 @@ function Roles({ base, group, mayChange, onClose, onChanged }: { base: string; g
     onClose();
   };
   const remove = () => call("DELETE", address).then(() => (onChanged(), onClose()));
-  const question = { title: `Delete the group ${group.name}?`, text: "Its members lose the rights that only this group gives.", button: "Delete group" };
+  const question = {
+    title: `Delete the group ${group.name}?`,
+    text: "Its members lose the rights that only this group gives.",
+    button: "Delete group",
+  };
   return (
     <Dialog title={`Roles of ${group.name}`} onClose={onClose}>
       <States of={loaded}>
         {({ held, roles }) => (
-          <Form send={send} action="Save" disabled={!mayChange} beside={mayChange && <Action run={remove} confirm={question}>Delete</Action>}>
+          <Form
+            send={send}
+            action="Save"
+            disabled={!mayChange}
+            beside={
+              mayChange && (
+                <Action run={remove} confirm={question}>
+                  Delete
+                </Action>
+              )
+            }>
             <div class="checks" role="group" aria-label="Roles">
-              {roles.map((role) => <label key={role.name} class="check" title={role.name}><input type="checkbox" name="role" value={role.name} defaultChecked={held.has(role.name)} disabled={!mayChange} /> {words(role.name)}</label>)}
+              {roles.map((role) => (
+                <label key={role.name} class="check" title={role.name}>
+                  <input
+                    type="checkbox"
+                    name="role"
+                    value={role.name}
+                    defaultChecked={held.has(role.name)}
+                    disabled={!mayChange}
+                  />{" "}
+                  {words(role.name)}
+                </label>
+              ))}
             </div>
           </Form>
         )}

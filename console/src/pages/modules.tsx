@@ -36,7 +36,16 @@ export function Modules() {
   const one = modules.data.value?.find((module) => module.id === chosen);
   const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
   return (
-    <Page title="Modules" sub={<ListStanding of={modules} noun="module" />} actions={mayChange && <a class="button primary" href={link(["modules", "new"])}>New module</a>}>
+    <Page
+      title="Modules"
+      sub={<ListStanding of={modules} noun="module" />}
+      actions={
+        mayChange && (
+          <a class="button primary" href={link(["modules", "new"])}>
+            New module
+          </a>
+        )
+      }>
       <div class="with-side">
         <nav class="groups" aria-label="Modules">
           <h2>Deployed here</h2>
@@ -46,7 +55,8 @@ export function Modules() {
                 {list.map((module) => (
                   <li key={module.id}>
                     <a href={link(["modules", module.id])} aria-current={module.id === chosen ? "true" : undefined}>
-                      <span class={`dot ${module.status === "DEPLOYED" ? "available" : "unwatched"}`} />{module.name}
+                      <span class={`dot ${module.status === "DEPLOYED" ? "available" : "unwatched"}`} />
+                      {module.name}
                     </a>
                   </li>
                 ))}
@@ -61,7 +71,11 @@ export function Modules() {
           ) : (
             <div class="state">
               <p>A module watches what devices send: it raises alarms, computes averages, calls other servers.</p>
-              {mayChange && <a class="button" href={link(["modules", "new"])}>Write one</a>}
+              {mayChange && (
+                <a class="button" href={link(["modules", "new"])}>
+                  Write one
+                </a>
+              )}
             </div>
           )}
         </div>
@@ -82,7 +96,10 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const warnings = useSignal<string[]>(module?.warnings ?? []);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
-  const loaded = useLoad(() => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
+  const loaded = useLoad(
+    () => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)),
+    [module?.id],
+  );
   useEffect(() => {
     // A list that loads again after a gap must not replace what somebody writes.
     if (loaded.data.value !== undefined && !isChanged.current) text.value = loaded.data.value;
@@ -98,7 +115,9 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const deploy = async () => {
     const options = { body: text.value, type: "text/plain" };
     try {
-      const deployed = await (module ? call<Module>("PUT", path`/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
+      const deployed = await (module
+        ? call<Module>("PUT", path`/cep/modules/${module.id}`, options)
+        : call<Module>("POST", "/cep/modules", options));
       [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
       setChanged(false);
       tell(`The module ${deployed.name} runs.`);
@@ -109,13 +128,17 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
       mistake.value = asError(error).message;
       const at = placeOf(mistake.value);
       if (at && area.current) {
-        const start = text.value.split("\n").slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, at.column - 1);
+        const start = text.value
+          .split("\n")
+          .slice(0, at.line - 1)
+          .reduce((sum, line) => sum + line.length + 1, at.column - 1);
         area.current.focus();
         area.current.setSelectionRange(start, start + 1);
       }
     }
   };
-  const setStatus = (status: string) => call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
+  const setStatus = (status: string) =>
+    call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
   const remove = () =>
     call("DELETE", path`/cep/modules/${module!.id}`).then(() => {
       setChanged(false);
@@ -125,13 +148,33 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const lines = text.value.split("\n").length;
   return (
     <>
-      <Card title={module ? <>{module.name} <StatusMark of={module.status} /></> : "New module"} aside={module && <span class="faint">changed <Time at={module.lastModified} as="ago" /></span>}>
+      <Card
+        title={
+          module ? (
+            <>
+              {module.name} <StatusMark of={module.status} />
+            </>
+          ) : (
+            "New module"
+          )
+        }
+        aside={
+          module && (
+            <span class="faint">
+              changed <Time at={module.lastModified} as="ago" />
+            </span>
+          )
+        }>
         <States of={loaded}>
           {() => (
             <div class="editor">
               <div class="numbers" aria-hidden="true">
                 <div ref={numbers}>
-                {Array.from({ length: lines }, (_, index) => <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>{index + 1}</div>)}
+                  {Array.from({ length: lines }, (_, index) => (
+                    <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>
+                      {index + 1}
+                    </div>
+                  ))}
                 </div>
               </div>
               <textarea
@@ -148,21 +191,53 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
                   text.value = event.currentTarget.value;
                   setChanged(text.value !== loaded.data.value);
                 }}
-                onScroll={(event) => (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)}
+                onScroll={(event) =>
+                  (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)
+                }
                 onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && deploy()}
               />
             </div>
           )}
         </States>
-        {mistake.value && <pre class="mistake" role="alert" tabIndex={0}>{mistake.value}</pre>}
-        {warnings.value.map((warning) => <p key={warning} class="notice warn">{warning}</p>)}
+        {mistake.value && (
+          <pre class="mistake" role="alert" tabIndex={0}>
+            {mistake.value}
+          </pre>
+        )}
+        {warnings.value.map((warning) => (
+          <p key={warning} class="notice warn">
+            {warning}
+          </p>
+        ))}
         {mayChange && (
           <div class="between">
             <span class="row-actions">
-              <Action class="primary" run={deploy}>{module ? "Replace" : "Deploy"}</Action>
-              {module && (module.status === "DEPLOYED" ? <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">Undeploy</Action> : <Action run={() => setStatus("DEPLOYED")} done="It runs.">Deploy</Action>)}
+              <Action class="primary" run={deploy}>
+                {module ? "Replace" : "Deploy"}
+              </Action>
+              {module &&
+                (module.status === "DEPLOYED" ? (
+                  <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">
+                    Undeploy
+                  </Action>
+                ) : (
+                  <Action run={() => setStatus("DEPLOYED")} done="It runs.">
+                    Deploy
+                  </Action>
+                ))}
             </span>
-            {module && <Action run={remove} confirm={{ title: `Delete the module ${module.name}?`, text: "It stops at once, and its text is deleted.", button: "Delete module" }} done="The module was deleted.">Delete</Action>}
+            {module && (
+              <Action
+                run={remove}
+                confirm={{
+                  title: `Delete the module ${module.name}?`,
+                  text: "It stops at once, and its text is deleted.",
+                  button: "Delete module",
+                }}
+                done="The module was deleted.">
+                Delete
+              </Action>
+            )}
           </div>
         )}
       </Card>
@@ -181,18 +256,42 @@ function Rows({ module }: { module: Module }) {
   const counter = useRef(0);
   useEffect(() => {
     const take = (messages: Message[]) => {
-      const newest = messages.map((message) => ({ number: ++counter.current, at: new Date(), statement: message.channel.split("/").at(-1)!, text: JSON.stringify(message.data) }));
+      const newest = messages.map((message) => ({
+        number: ++counter.current,
+        at: new Date(),
+        statement: message.channel.split("/").at(-1)!,
+        text: JSON.stringify(message.data),
+      }));
       rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
     };
     const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason ?? ""));
     return () => subscription.end();
   }, [module.name]);
   return (
-    <Card title="Rows" aside={<span>{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>} {!denied.value && <ArrivalStanding />}</span>}>
+    <Card
+      title="Rows"
+      aside={
+        <span>
+          {rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}{" "}
+          {!denied.value && <ArrivalStanding />}
+        </span>
+      }>
       {denied.value && <p class="problem">{denied.value}</p>}
-      {rows.value.length === 0 ? <div class="state"><p>No statement gave a row since this page was opened.</p></div> : (
+      {rows.value.length === 0 ? (
+        <div class="state">
+          <p>No statement gave a row since this page was opened.</p>
+        </div>
+      ) : (
         <ul class="rows">
-          {rows.value.map((row) => <li key={row.number} class="arrives"><span class="faint">{timeOfDay(row.at)}</span><b>{row.statement}</b><code class="grow clip" title={row.text}>{row.text}</code></li>)}
+          {rows.value.map((row) => (
+            <li key={row.number} class="arrives">
+              <span class="faint">{timeOfDay(row.at)}</span>
+              <b>{row.statement}</b>
+              <code class="grow clip" title={row.text}>
+                {row.text}
+              </code>
+            </li>
+          ))}
         </ul>
       )}
     </Card>

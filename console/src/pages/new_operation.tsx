@@ -18,10 +18,25 @@ export function Content({ value, onChange }: { value: string; onChange: (value: 
   return (
     <>
       <div class="templates" role="group" aria-label="Templates">
-        {TEMPLATES.map(([name, content]) => <button key={name} type="button" class="small" onClick={() => onChange(JSON.stringify({ description: name, ...content }, null, 2))}>{name}</button>)}
+        {TEMPLATES.map(([name, content]) => (
+          <button
+            key={name}
+            type="button"
+            class="small"
+            onClick={() => onChange(JSON.stringify({ description: name, ...content }, null, 2))}>
+            {name}
+          </button>
+        ))}
       </div>
       <Field label="What the device is to do" hint="JSON, as the device understands it">
-        <textarea name="content" rows={7} spellcheck={false} class="code" value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+        <textarea
+          name="content"
+          rows={7}
+          spellcheck={false}
+          class="code"
+          value={value}
+          onInput={(event) => onChange(event.currentTarget.value)}
+        />
       </Field>
     </>
   );
@@ -29,7 +44,8 @@ export function Content({ value, onChange }: { value: string; onChange: (value: 
 
 export function parsed(text: string): Record<string, unknown> {
   const value = JSON.parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("This is not a JSON object.");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Error("This is not a JSON object.");
   return value;
 }
 
@@ -47,9 +63,7 @@ export function NewOperation({ device, onClose }: { device?: ManagedObject; onCl
   return (
     <Dialog title={device ? `New operation for ${device.name ?? device.id}` : "New operation"} onClose={onClose}>
       <Form send={send} action="Create">
-        {!device && (
-          <DeviceField name="device" />
-        )}
+        {!device && <DeviceField name="device" />}
         <Content value={content.value} onChange={(value) => (content.value = value)} />
       </Form>
     </Dialog>

@@ -20,17 +20,46 @@ export function Options() {
   const editing = useSignal<Option | "new" | null>(null);
   const mayChange = can("ROLE_OPTION_MANAGEMENT_ADMIN");
   return (
-    <Card title="Options" aside={<><ListStanding of={options} noun="option" />{mayChange && <button type="button" onClick={() => (editing.value = "new")}>New option</button>}</>}>
+    <Card
+      title="Options"
+      aside={
+        <>
+          <ListStanding of={options} noun="option" />
+          {mayChange && (
+            <button type="button" onClick={() => (editing.value = "new")}>
+              New option
+            </button>
+          )}
+        </>
+      }>
       <States of={options} isEmpty={(list) => list.length === 0} empty={<p>No option is set.</p>}>
         {(list) => (
           <ul class="rows">
             {list.map((one) => (
               <li key={nameOf(one)}>
-                <span class="grow clip" title={one.value}><span class="faint">{one.category} /</span> {one.key} <code>{one.value}</code></span>
+                <span class="grow clip" title={one.value}>
+                  <span class="faint">{one.category} /</span> {one.key} <code>{one.value}</code>
+                </span>
                 {mayChange && (
                   <span class="row-actions">
-                    <button type="button" class="small" aria-label={`Edit the option ${nameOf(one)}`} onClick={() => (editing.value = one)}>Edit</button>
-                    <Action class="small" label={`Delete the option ${nameOf(one)}`} confirm={{ title: `Delete the option ${nameOf(one)}?`, text: "A predefined option gets its predefined value back.", button: "Delete option" }} run={() => call("DELETE", path`/tenant/options/${one.category}/${one.key}`).then(options.reload)}>Delete</Action>
+                    <button
+                      type="button"
+                      class="small"
+                      aria-label={`Edit the option ${nameOf(one)}`}
+                      onClick={() => (editing.value = one)}>
+                      Edit
+                    </button>
+                    <Action
+                      class="small"
+                      label={`Delete the option ${nameOf(one)}`}
+                      confirm={{
+                        title: `Delete the option ${nameOf(one)}?`,
+                        text: "A predefined option gets its predefined value back.",
+                        button: "Delete option",
+                      }}
+                      run={() => call("DELETE", path`/tenant/options/${one.category}/${one.key}`).then(options.reload)}>
+                      Delete
+                    </Action>
                   </span>
                 )}
               </li>
@@ -39,7 +68,13 @@ export function Options() {
         )}
       </States>
       <MoreRows of={options} noun="option" />
-      {editing.value && <Edit option={editing.value === "new" ? undefined : editing.value} onClose={() => (editing.value = null)} onChanged={options.reload} />}
+      {editing.value && (
+        <Edit
+          option={editing.value === "new" ? undefined : editing.value}
+          onClose={() => (editing.value = null)}
+          onChanged={options.reload}
+        />
+      )}
     </Card>
   );
 }
@@ -48,16 +83,31 @@ function Edit({ option, onClose, onChanged }: { option?: Option; onClose: () => 
   const send = async (form: FormData) => {
     const value = String(form.get("value"));
     if (option) await call("PUT", path`/tenant/options/${option.category}/${option.key}`, { body: { value } });
-    else await call("POST", "/tenant/options", { body: { category: String(form.get("category")).trim(), key: String(form.get("key")).trim(), value } });
+    else
+      await call("POST", "/tenant/options", {
+        body: { category: String(form.get("category")).trim(), key: String(form.get("key")).trim(), value },
+      });
     onChanged();
     onClose();
   };
   return (
     <Dialog title={option ? nameOf(option) : "New option"} onClose={onClose}>
       <Form send={send} action="Save">
-        {!option && <Field label="Category"><input name="category" required maxLength={256} spellcheck={false} autocapitalize="none" /></Field>}
-        {!option && <Field label="Key" hint="The value of a key that begins with credentials. is encrypted and never shown."><input name="key" required maxLength={256} spellcheck={false} autocapitalize="none" /></Field>}
-        <Field label="Value"><textarea name="value" rows={4} class="code" spellcheck={false}>{option?.value}</textarea></Field>
+        {!option && (
+          <Field label="Category">
+            <input name="category" required maxLength={256} spellcheck={false} autocapitalize="none" />
+          </Field>
+        )}
+        {!option && (
+          <Field label="Key" hint="The value of a key that begins with credentials. is encrypted and never shown.">
+            <input name="key" required maxLength={256} spellcheck={false} autocapitalize="none" />
+          </Field>
+        )}
+        <Field label="Value">
+          <textarea name="value" rows={4} class="code" spellcheck={false}>
+            {option?.value}
+          </textarea>
+        </Field>
       </Form>
     </Dialog>
   );

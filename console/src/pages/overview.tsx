@@ -30,7 +30,9 @@ export function Overview() {
   if (![...roles].some((role) => !/OWN/.test(role)) && permitted.length === 0 && seen.value?.ids.length === 0) {
     return (
       <Page title="Overview">
-        <div class="state"><p>You have no rights for data of this tenant. Ask an administrator for a group.</p></div>
+        <div class="state">
+          <p>You have no rights for data of this tenant. Ask an administrator for a group.</p>
+        </div>
       </Page>
     );
   }
@@ -64,9 +66,18 @@ interface Devices {
 /** Counts the devices at the server, or those that a user without the role sees. */
 async function countDevices(): Promise<Devices> {
   const query = (condition: string) => count("/inventory/managedObjects", { query: `has(plat_IsDevice)${condition}` });
-  const counts = await Promise.all([query(""), ...STATES.map((word) => query(` and plat_Availability.status eq '${word}'`))]);
+  const counts = await Promise.all([
+    query(""),
+    ...STATES.map((word) => query(` and plat_Availability.status eq '${word}'`)),
+  ]);
   const [all, available, unavailable, maintenance] = counts.every((one) => one !== null) ? counts : countSeen();
-  return { all: all!, available: available!, unavailable: unavailable!, maintenance: maintenance!, isPartial: counts.includes(null) && !seen.value?.isAll };
+  return {
+    all: all!,
+    available: available!,
+    unavailable: unavailable!,
+    maintenance: maintenance!,
+    isPartial: counts.includes(null) && !seen.value?.isAll,
+  };
 }
 
 function countSeen(): number[] {
@@ -96,7 +107,10 @@ function useChanges(): (messages: Message[]) => boolean {
 function DeviceTiles() {
   const scope = useScope("managedobjects", "ROLE_INVENTORY_READ");
   const mayChange = useChanges();
-  const of = useLoad(countDevices, [can("ROLE_INVENTORY_READ") || seen.value], { ...scope, take: (messages) => mayChange(messages) && soon() });
+  const of = useLoad(countDevices, [can("ROLE_INVENTORY_READ") || seen.value], {
+    ...scope,
+    take: (messages) => mayChange(messages) && soon(),
+  });
   const soon = useCalm(CALM_SECONDS, of.reload);
   return (
     <Card class="tile wide-tile" title="Devices" aside={<Standing of={of} />}>
@@ -112,15 +126,38 @@ function DeviceCounts({ of: sum }: { of: Devices }) {
   const parts = { available: sum.available, unavailable: sum.unavailable, maintenance: sum.maintenance, unwatched };
   return (
     <>
-      <a class="figure" href={link(["devices"])}>{sum.all.toLocaleString()}{sum.isPartial && <span class="partial"> or more</span>}</a>
+      <a class="figure" href={link(["devices"])}>
+        {sum.all.toLocaleString()}
+        {sum.isPartial && <span class="partial"> or more</span>}
+      </a>
       <div class="stack" aria-hidden="true">
-        {Object.entries(parts).map(([word, number]) => <span key={word} class={`part ${word}`} style={{ flexGrow: number }} />)}
+        {Object.entries(parts).map(([word, number]) => (
+          <span key={word} class={`part ${word}`} style={{ flexGrow: number }} />
+        ))}
       </div>
       <ul class="legend">
-        <li><a href={link(["devices"], { availability: "AVAILABLE" })}><span class="dot available" />{sum.available.toLocaleString()} available</a></li>
-        <li><a href={link(["devices"], { availability: "UNAVAILABLE" })}><span class="dot unavailable" />{sum.unavailable.toLocaleString()} unavailable</a></li>
-        <li><a href={link(["devices"], { availability: "MAINTENANCE" })}><span class="dot maintenance" />{sum.maintenance.toLocaleString()} in maintenance</a></li>
-        <li><span class="dot unwatched" />{unwatched.toLocaleString()} not watched</li>
+        <li>
+          <a href={link(["devices"], { availability: "AVAILABLE" })}>
+            <span class="dot available" />
+            {sum.available.toLocaleString()} available
+          </a>
+        </li>
+        <li>
+          <a href={link(["devices"], { availability: "UNAVAILABLE" })}>
+            <span class="dot unavailable" />
+            {sum.unavailable.toLocaleString()} unavailable
+          </a>
+        </li>
+        <li>
+          <a href={link(["devices"], { availability: "MAINTENANCE" })}>
+            <span class="dot maintenance" />
+            {sum.maintenance.toLocaleString()} in maintenance
+          </a>
+        </li>
+        <li>
+          <span class="dot unwatched" />
+          {unwatched.toLocaleString()} not watched
+        </li>
       </ul>
     </>
   );
@@ -128,7 +165,12 @@ function DeviceCounts({ of: sum }: { of: Devices }) {
 
 function AlarmTiles() {
   const of = useLoad(
-    () => Promise.all(SEVERITIES.map((severity) => get<string | number>(withQuery("/alarm/alarms/count", { severity, resolved: false })).then(Number))),
+    () =>
+      Promise.all(
+        SEVERITIES.map((severity) =>
+          get<string | number>(withQuery("/alarm/alarms/count", { severity, resolved: false })).then(Number),
+        ),
+      ),
     [],
     { ...useScope("alarms", "ROLE_ALARM_READ"), take: () => soon() },
   );
@@ -141,7 +183,9 @@ function AlarmTiles() {
             {SEVERITIES.map((severity, index) => (
               <li key={severity}>
                 <a href={link(["alarms"], { severity })} class={counts[index] ? "" : "none"}>
-                  <span class="figure" key={counts[index]}>{counts[index].toLocaleString()}</span>
+                  <span class="figure" key={counts[index]}>
+                    {counts[index].toLocaleString()}
+                  </span>
                   <SeverityMark of={severity} />
                 </a>
               </li>
@@ -174,7 +218,9 @@ function Pulse() {
     const xs = Array.from({ length: SPAN }, (_, index) => start - SPAN + index);
     const columns = kinds.map(() => xs.map((): number | null => null));
     const data: Data = [xs, ...columns];
-    const subscriptions = kinds.map((kind, index) => subscribe(kind.channel, (messages) => (counted[index] += messages.length)));
+    const subscriptions = kinds.map((kind, index) =>
+      subscribe(kind.channel, (messages) => (counted[index] += messages.length)),
+    );
     let before = received.count;
     let last = performance.now();
     const tick = setInterval(() => {
@@ -206,11 +252,35 @@ function Pulse() {
   const total = rates.value.reduce((sum, rate) => sum + rate, 0);
   const rounded = (rate: number) => (rate > 0 && rate < 10 ? rate.toFixed(1) : Math.round(rate).toLocaleString());
   return (
-    <Card title="Live writes" aside={<span class="rate"><b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page{delivered !== null && <>, <b>{rounded(delivered)}</b> to all clients</>} <ArrivalStanding /></span>}>
-      <Chart lines={kinds} data={empty.current} height={170} unit="/s" span={SPAN} fill label={`Writes a second during the last two minutes. Now ${rounded(total)}.`} handle={(made) => (chart.current = made)} />
+    <Card
+      title="Live writes"
+      aside={
+        <span class="rate">
+          <b>{rounded(total)}</b> a second, <b>{rounded(deliveries.value)}</b> notifications to this page
+          {delivered !== null && (
+            <>
+              , <b>{rounded(delivered)}</b> to all clients
+            </>
+          )}{" "}
+          <ArrivalStanding />
+        </span>
+      }>
+      <Chart
+        lines={kinds}
+        data={empty.current}
+        height={170}
+        unit="/s"
+        span={SPAN}
+        fill
+        label={`Writes a second during the last two minutes. Now ${rounded(total)}.`}
+        handle={(made) => (chart.current = made)}
+      />
       <ul class="legend">
         {kinds.map((kind, index) => (
-          <li key={kind.label}><span class={`dot line${kind.color.slice(6)}`} />{kind.label} <b>{rounded(rates.value[index])}</b></li>
+          <li key={kind.label}>
+            <span class={`dot line${kind.color.slice(6)}`} />
+            {kind.label} <b>{rounded(rates.value[index])}</b>
+          </li>
         ))}
       </ul>
     </Card>
@@ -228,7 +298,10 @@ function useDelivered(): number | null {
     const ask = () =>
       document.hidden ||
       get<{ tenants: Activity[] }>("/tenant/statistics/live")
-        .then(({ tenants }) => (rate.value = tenants.find((one) => one.tenantId === session.value?.tenant)?.deliveriesPerSecond ?? 0))
+        .then(
+          ({ tenants }) =>
+            (rate.value = tenants.find((one) => one.tenantId === session.value?.tenant)?.deliveriesPerSecond ?? 0),
+        )
         .catch(() => (rate.value = null));
     ask();
     const timer = setInterval(ask, 3000);
@@ -246,19 +319,43 @@ function WrongNow() {
     path: "/alarm/alarms",
     member: "alarms",
     params: { severity: "CRITICAL,MAJOR", resolved: false },
-    live: { ...useScope("alarms", "ROLE_ALARM_READ"), take: (list, messages) => apply(list, messages, (alarm) => isOpen(alarm) && RANK[alarm.severity] < 2) },
+    live: {
+      ...useScope("alarms", "ROLE_ALARM_READ"),
+      take: (list, messages) => apply(list, messages, (alarm) => isOpen(alarm) && RANK[alarm.severity] < 2),
+    },
   });
-  const worst = (alarms: Alarm[]) => [...alarms].sort((a, b) => RANK[a.severity] - RANK[b.severity] || b.time.localeCompare(a.time)).slice(0, 8);
+  const worst = (alarms: Alarm[]) =>
+    [...alarms].sort((a, b) => RANK[a.severity] - RANK[b.severity] || b.time.localeCompare(a.time)).slice(0, 8);
   return (
-    <Card title="What is wrong now" aside={<><Standing of={of} /><a href={link(["alarms"])}>All alarms</a></>}>
-      <States of={of} isEmpty={(alarms) => alarms.length === 0} empty={<p>{of.rest.value.next ? "None of the alarms that were examined is of a device that you may see. There are more." : "No critical or major alarm is open."}</p>}>
+    <Card
+      title="What is wrong now"
+      aside={
+        <>
+          <Standing of={of} />
+          <a href={link(["alarms"])}>All alarms</a>
+        </>
+      }>
+      <States
+        of={of}
+        isEmpty={(alarms) => alarms.length === 0}
+        empty={
+          <p>
+            {of.rest.value.next
+              ? "None of the alarms that were examined is of a device that you may see. There are more."
+              : "No critical or major alarm is open."}
+          </p>
+        }>
         {(alarms) => (
           <ul class="rows">
             {worst(alarms).map((alarm) => (
               <li key={alarm.id} class="arrives">
                 <SeverityMark of={alarm.severity} />
-                <a class="grow clip" href={link(["devices", alarm.source.id])}><b>{alarm.source.name ?? alarm.source.id}</b> {alarm.text}</a>
-                <span class="faint nowrap"><Time at={alarm.time} as="ago" /></span>
+                <a class="grow clip" href={link(["devices", alarm.source.id])}>
+                  <b>{alarm.source.name ?? alarm.source.id}</b> {alarm.text}
+                </a>
+                <span class="faint nowrap">
+                  <Time at={alarm.time} as="ago" />
+                </span>
               </li>
             ))}
           </ul>
@@ -274,8 +371,21 @@ function Silent() {
   const of = useLoad(
     async () => {
       const [silent, watched] = await Promise.all([
-        get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { query: "$filter=has(plat_IsDevice) and plat_Availability.status eq 'UNAVAILABLE' $orderby=plat_Availability.lastMessage", pageSize: 8, withChildren: false })),
-        get<{ managedObjects: ManagedObject[]; next?: string }>(withQuery("/inventory/managedObjects", { query: "has(plat_IsDevice) and has(plat_Availability)", pageSize: 1, withChildren: false })),
+        get<{ managedObjects: ManagedObject[] }>(
+          withQuery("/inventory/managedObjects", {
+            query:
+              "$filter=has(plat_IsDevice) and plat_Availability.status eq 'UNAVAILABLE' $orderby=plat_Availability.lastMessage",
+            pageSize: 8,
+            withChildren: false,
+          }),
+        ),
+        get<{ managedObjects: ManagedObject[]; next?: string }>(
+          withQuery("/inventory/managedObjects", {
+            query: "has(plat_IsDevice) and has(plat_Availability)",
+            pageSize: 1,
+            withChildren: false,
+          }),
+        ),
       ]);
       return { devices: silent.managedObjects, isWatched: watched.managedObjects.length > 0 };
     },
@@ -284,15 +394,37 @@ function Silent() {
   );
   const soon = useCalm(CALM_SECONDS, of.reload);
   return (
-    <Card title="Unavailable devices" aside={<><Standing of={of} /><a href={link(["devices"], { availability: "UNAVAILABLE" })}>All of them</a></>}>
-      <States of={of} isEmpty={({ devices }) => devices.length === 0} empty={<p>{of.data.value?.isWatched ? "Every watched device sends in time." : "No device is watched, so a silent one is not noticed."} A device is watched when it has a response interval.</p>}>
+    <Card
+      title="Unavailable devices"
+      aside={
+        <>
+          <Standing of={of} />
+          <a href={link(["devices"], { availability: "UNAVAILABLE" })}>All of them</a>
+        </>
+      }>
+      <States
+        of={of}
+        isEmpty={({ devices }) => devices.length === 0}
+        empty={
+          <p>
+            {of.data.value?.isWatched
+              ? "Every watched device sends in time."
+              : "No device is watched, so a silent one is not noticed."}{" "}
+            A device is watched when it has a response interval.
+          </p>
+        }>
         {({ devices }) => (
           <ul class="rows">
             {devices.map((device) => (
               <li key={device.id}>
                 <span class="dot unavailable" />
-                <a class="grow clip" href={link(["devices", device.id])}><b>{device.name ?? device.id}</b></a>
-                <span class="faint nowrap">last message <Time at={(device.plat_Availability as { lastMessage?: string })?.lastMessage} as="ago" /></span>
+                <a class="grow clip" href={link(["devices", device.id])}>
+                  <b>{device.name ?? device.id}</b>
+                </a>
+                <span class="faint nowrap">
+                  last message{" "}
+                  <Time at={(device.plat_Availability as { lastMessage?: string })?.lastMessage} as="ago" />
+                </span>
               </li>
             ))}
           </ul>

@@ -28,18 +28,43 @@ export function Registration() {
         {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onDone={requests.reload} />}
       </div>
       <Card title="Waiting" aside={<ListStanding of={requests} noun="request" every={ASK_EVERY_SECONDS} />}>
-        <States of={requests} isEmpty={(list) => list.length === 0} empty={<p>No device is waiting. Register one, and switch it on.</p>}>
+        <States
+          of={requests}
+          isEmpty={(list) => list.length === 0}
+          empty={<p>No device is waiting. Register one, and switch it on.</p>}>
           {(list) => (
             <ul class="rows">
               {[...list].reverse().map((one) => (
                 <li key={one.id} class="arrives">
-                  <span class={`dot ${one.status === "WAITING_FOR_CONNECTION" ? "waiting" : one.status === "ACCEPTED" ? "available" : "maintenance"}`} />
+                  <span
+                    class={`dot ${one.status === "WAITING_FOR_CONNECTION" ? "waiting" : one.status === "ACCEPTED" ? "available" : "maintenance"}`}
+                  />
                   <code class="grow clip">{one.id}</code>
                   <span class="faint">{EXPLAINED[one.status]}</span>
                   <StatusMark of={one.status} />
                   <span class="row-actions">
-                    {one.status !== "ACCEPTED" && <Action class="small" label={`Accept ${one.id}`} run={() => call("PUT", addressOf(one), { body: { status: "ACCEPTED" } }).then(requests.reload)} done={`${one.id} is accepted. It gets its password when it asks next.`}>Accept</Action>}
-                    {can("ROLE_DEVICE_CONTROL_ADMIN") && <Action class="small" label={`Remove ${one.id}`} confirm={{ title: `Remove the request of ${one.id}?`, text: "The device can ask again.", button: "Remove request" }} run={() => call("DELETE", addressOf(one)).then(requests.reload)}>Remove</Action>}
+                    {one.status !== "ACCEPTED" && (
+                      <Action
+                        class="small"
+                        label={`Accept ${one.id}`}
+                        run={() => call("PUT", addressOf(one), { body: { status: "ACCEPTED" } }).then(requests.reload)}
+                        done={`${one.id} is accepted. It gets its password when it asks next.`}>
+                        Accept
+                      </Action>
+                    )}
+                    {can("ROLE_DEVICE_CONTROL_ADMIN") && (
+                      <Action
+                        class="small"
+                        label={`Remove ${one.id}`}
+                        confirm={{
+                          title: `Remove the request of ${one.id}?`,
+                          text: "The device can ask again.",
+                          button: "Remove request",
+                        }}
+                        run={() => call("DELETE", addressOf(one)).then(requests.reload)}>
+                        Remove
+                      </Action>
+                    )}
                   </span>
                 </li>
               ))}
@@ -71,12 +96,19 @@ function One({ onCreated }: { onCreated: () => void }) {
   return (
     <Card title="One device">
       <Form send={send} action="Register">
-        <Field label="Identifier" hint="What the device knows about itself, such as its serial number. No colon."><input name="id" required spellcheck={false} autocapitalize="none" /></Field>
+        <Field label="Identifier" hint="What the device knows about itself, such as its serial number. No colon.">
+          <input name="id" required spellcheck={false} autocapitalize="none" />
+        </Field>
       </Form>
       {waiting.value && (
         <div class="why">
-          <p><b>{waiting.value}</b> may ask for its password now, as this does:</p>
-          <pre tabIndex={0}>{`curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n  ${address} -d '{"id":"${waiting.value}"}'`}</pre>
+          <p>
+            <b>{waiting.value}</b> may ask for its password now, as this does:
+          </p>
+          <pre
+            tabIndex={
+              0
+            }>{`curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n  ${address} -d '{"id":"${waiting.value}"}'`}</pre>
         </div>
       )}
     </Card>
@@ -104,7 +136,11 @@ function Many({ onDone }: { onDone: () => void }) {
   const send = async () => {
     [arrived.value, result.value] = [0, null];
     try {
-      result.value = await upload<Result>("/devicecontrol/bulkNewDeviceRequests", file.value!, (part) => (arrived.value = part));
+      result.value = await upload<Result>(
+        "/devicecontrol/bulkNewDeviceRequests",
+        file.value!,
+        (part) => (arrived.value = part),
+      );
     } finally {
       arrived.value = null;
     }
@@ -113,27 +149,64 @@ function Many({ onDone }: { onDone: () => void }) {
   return (
     <Card title="A file of many">
       <div class="stacked">
-        <Field label="CSV file" hint={<>The first row names the columns: <code>ID</code>, <code>CREDENTIALS</code>, <code>TYPE</code>, <code>NAME</code>, <code>PATH</code> and others.</>}>
+        <Field
+          label="CSV file"
+          hint={
+            <>
+              The first row names the columns: <code>ID</code>, <code>CREDENTIALS</code>, <code>TYPE</code>,{" "}
+              <code>NAME</code>, <code>PATH</code> and others.
+            </>
+          }>
           <input type="file" accept=".csv,.txt,text/csv" onChange={choose} />
         </Field>
         {preview.value && (
           <div class="scroll" tabIndex={0} role="region" aria-label="First rows of the file">
             <table>
-              <thead><tr>{preview.value[0]?.map((cell, index) => <th key={index} scope="col">{cell}</th>)}</tr></thead>
-              <tbody>{preview.value.slice(1).map((row, line) => <tr key={line}>{row.map((cell, index) => <td key={index}>{isSecret(preview.value![0], index) ? "••••••" : cell}</td>)}</tr>)}</tbody>
+              <thead>
+                <tr>
+                  {preview.value[0]?.map((cell, index) => (
+                    <th key={index} scope="col">
+                      {cell}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {preview.value.slice(1).map((row, line) => (
+                  <tr key={line}>
+                    {row.map((cell, index) => (
+                      <td key={index}>{isSecret(preview.value![0], index) ? "••••••" : cell}</td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
             </table>
           </div>
         )}
-        <Action class="primary" disabled={!file.value} run={send}>Register all</Action>
+        <Action class="primary" disabled={!file.value} run={send}>
+          Register all
+        </Action>
         {arrived.value !== null && (
           <div role="status">
             <progress max={1} value={arrived.value} aria-label="How much of the file has arrived" />
-            <span class="faint">{arrived.value < 1 ? `${Math.round(arrived.value * 100)} % of the file has arrived.` : "The file has arrived; its devices are being registered."}</span>
+            <span class="faint">
+              {arrived.value < 1
+                ? `${Math.round(arrived.value * 100)} % of the file has arrived.`
+                : "The file has arrived; its devices are being registered."}
+            </span>
           </div>
         )}
         {result.value && (
           <div role="status">
-            <p><b>{result.value.numberOfSuccessful}</b> of {result.value.numberOfAll} rows succeeded{result.value.numberOfFailed > 0 && <>, <b class="problem">{result.value.numberOfFailed} failed</b></>}. <a href={link(["devices"])}>Show the devices</a></p>
+            <p>
+              <b>{result.value.numberOfSuccessful}</b> of {result.value.numberOfAll} rows succeeded
+              {result.value.numberOfFailed > 0 && (
+                <>
+                  , <b class="problem">{result.value.numberOfFailed} failed</b>
+                </>
+              )}
+              . <a href={link(["devices"])}>Show the devices</a>
+            </p>
             {result.value.numberOfFailed > 0 && <Failures of={result.value.failedCreationList} />}
           </div>
         )}
@@ -150,8 +223,22 @@ function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
   return (
     <div class="scroll failures" tabIndex={0} role="region" aria-label="Rows that failed">
       <table>
-        <thead><tr><th scope="col">Device</th><th scope="col">Reason</th></tr></thead>
-        <tbody>{rows.map((row, index) => <tr key={index}><td><code>{row.deviceId ?? "–"}</code></td><td>{row.failureReason}</td></tr>)}</tbody>
+        <thead>
+          <tr>
+            <th scope="col">Device</th>
+            <th scope="col">Reason</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              <td>
+                <code>{row.deviceId ?? "–"}</code>
+              </td>
+              <td>{row.failureReason}</td>
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   );
@@ -162,15 +249,19 @@ function firstRows(text: string): string[][] {
   const named = text.match(/^\uFEFF?sep=(.)\r?\n/i);
   const body = text.slice(named?.[0].length ?? (text.startsWith("\uFEFF") ? 1 : 0));
   const [head] = body.split(/\r?\n/, 1);
-  const separator = named?.[1] ?? ["\t", ";", ","].reduce((best, one) => (head.split(one).length > head.split(best).length ? one : best));
-  return rowsOf(body, separator).filter((row) => row.some((cell) => cell !== "")).slice(0, 6);
+  const separator =
+    named?.[1] ??
+    ["\t", ";", ","].reduce((best, one) => (head.split(one).length > head.split(best).length ? one : best));
+  return rowsOf(body, separator)
+    .filter((row) => row.some((cell) => cell !== ""))
+    .slice(0, 6);
 }
 
 /** Splits CSV text. A quoted cell may contain separators, line ends and doubled quotes. */
 function rowsOf(text: string, separator: string): string[][] {
   const rows: string[][] = [[]];
   const cells = new RegExp(`\\s*"((?:[^"]|"")*)"[^${separator}\\r\\n]*|([^${separator}\\r\\n]*)`, "y");
-  for (let at = 0; at <= text.length; ) {
+  for (let at = 0; at <= text.length;) {
     cells.lastIndex = at;
     const [whole, quoted, plain] = cells.exec(text)!;
     rows.at(-1)!.push(quoted !== undefined ? quoted.replaceAll('""', '"') : plain.trim());

@@ -37,27 +37,66 @@ interface Run {
 }
 
 const counts = (of: Record<string, number>) =>
-  Object.entries(of).filter(([, number]) => number > 0).map(([kind, number]) => `${number.toLocaleString()} ${kind.toLowerCase()}${number === 1 ? "" : "s"}`).join(", ") || "nothing";
+  Object.entries(of)
+    .filter(([, number]) => number > 0)
+    .map(([kind, number]) => `${number.toLocaleString()} ${kind.toLowerCase()}${number === 1 ? "" : "s"}`)
+    .join(", ") || "nothing";
 
 const described = (rule: Rule) => {
-  const parts = [["type", rule.type], ["fragment", rule.fragmentType], ["source", rule.source]].filter(([, value]) => value !== "*");
+  const parts = [
+    ["type", rule.type],
+    ["fragment", rule.fragmentType],
+    ["source", rule.source],
+  ].filter(([, value]) => value !== "*");
   return `${KINDS.find(([kind]) => kind === rule.dataType)?.[1] ?? rule.dataType}${parts.length ? ` with ${parts.map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}`;
 };
 
 export function Retention() {
   const rules = useList<Rule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
-  const runs = useLoad(() => get<{ retentionRuns: Run[] }>("/retention/runs?pageSize=3").then((page) => page.retentionRuns), []);
+  const runs = useLoad(
+    () => get<{ retentionRuns: Run[] }>("/retention/runs?pageSize=3").then((page) => page.retentionRuns),
+    [],
+  );
   const creating = useSignal(false);
   const mayChange = can("ROLE_RETENTION_RULE_ADMIN");
   return (
-    <Card title="Old data" aside={<><Standing of={rules} />{mayChange && <button type="button" onClick={() => (creating.value = true)}>New rule</button>}</>}>
-      <States of={rules} isEmpty={(list) => list.length === 0} empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}>
-        {(list) => <ul class="rows">{list.map((rule) => <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />)}</ul>}
+    <Card
+      title="Old data"
+      aside={
+        <>
+          <Standing of={rules} />
+          {mayChange && (
+            <button type="button" onClick={() => (creating.value = true)}>
+              New rule
+            </button>
+          )}
+        </>
+      }>
+      <States
+        of={rules}
+        isEmpty={(list) => list.length === 0}
+        empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}>
+        {(list) => (
+          <ul class="rows">
+            {list.map((rule) => (
+              <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />
+            ))}
+          </ul>
+        )}
       </States>
       <MoreRows of={rules} noun="rule" />
-      {runs.data.value && <p>The last runs <Standing of={runs} /></p>}
+      {runs.data.value && (
+        <p>
+          The last runs <Standing of={runs} />
+        </p>
+      )}
       {runs.data.value?.length === 0 && <p class="faint">No rule has run yet.</p>}
-      {runs.data.value?.map((run) => <p key={run.dueTime} class="faint">The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"} {counts(run.deleted)}.</p>)}
+      {runs.data.value?.map((run) => (
+        <p key={run.dueTime} class="faint">
+          The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"}{" "}
+          {counts(run.deleted)}.
+        </p>
+      ))}
       {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
     </Card>
   );
@@ -71,10 +110,31 @@ function OneRule({ of: rule, mayChange, onChanged }: { of: Rule; mayChange: bool
   };
   return (
     <li>
-      <span class="grow">{described(rule)} <span class="faint">older than</span> {rule.maximumAge} days {preview.value && <span class="faint" role="status">{preview.value}</span>}</span>
+      <span class="grow">
+        {described(rule)} <span class="faint">older than</span> {rule.maximumAge} days{" "}
+        {preview.value && (
+          <span class="faint" role="status">
+            {preview.value}
+          </span>
+        )}
+      </span>
       <span class="row-actions">
-        <Action class="small" label={`Preview the rule for ${described(rule)}`} run={show}>Preview</Action>
-        {mayChange && <Action class="small" label={`Delete the rule for ${described(rule)}`} confirm={{ title: `Delete the rule for ${described(rule)}?`, text: "Data that it would have deleted stays.", button: "Delete rule" }} run={() => call("DELETE", path`/retention/retentions/${rule.id}`).then(onChanged)}>Delete</Action>}
+        <Action class="small" label={`Preview the rule for ${described(rule)}`} run={show}>
+          Preview
+        </Action>
+        {mayChange && (
+          <Action
+            class="small"
+            label={`Delete the rule for ${described(rule)}`}
+            confirm={{
+              title: `Delete the rule for ${described(rule)}?`,
+              text: "Data that it would have deleted stays.",
+              button: "Delete rule",
+            }}
+            run={() => call("DELETE", path`/retention/retentions/${rule.id}`).then(onChanged)}>
+            Delete
+          </Action>
+        )}
       </span>
     </li>
   );
@@ -105,12 +165,37 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
   };
   return (
     <Dialog title="A rule for old data" onClose={onClose}>
-      <Form send={send} action="Create" beside={<button type="button" onClick={show}>What would it delete?</button>}>
-        <Field label="Data"><select name="dataType">{KINDS.map(([kind, text]) => <option key={kind} value={kind}>{text}</option>)}</select></Field>
-        <Field label="Older than, in days" hint="Counted from the arrival at the server."><input name="maximumAge" type="number" min="1" max="36525" value="365" required /></Field>
-        <Field label="Only of this type" hint="Empty means any."><input name="type" spellcheck={false} autocapitalize="none" /></Field>
-        <Field label="Only of this device" hint="Its id. Empty means any."><input name="source" inputMode="numeric" /></Field>
-        {preview.value && <p class="notice" role="status">{preview.value}</p>}
+      <Form
+        send={send}
+        action="Create"
+        beside={
+          <button type="button" onClick={show}>
+            What would it delete?
+          </button>
+        }>
+        <Field label="Data">
+          <select name="dataType">
+            {KINDS.map(([kind, text]) => (
+              <option key={kind} value={kind}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Older than, in days" hint="Counted from the arrival at the server.">
+          <input name="maximumAge" type="number" min="1" max="36525" value="365" required />
+        </Field>
+        <Field label="Only of this type" hint="Empty means any.">
+          <input name="type" spellcheck={false} autocapitalize="none" />
+        </Field>
+        <Field label="Only of this device" hint="Its id. Empty means any.">
+          <input name="source" inputMode="numeric" />
+        </Field>
+        {preview.value && (
+          <p class="notice" role="status">
+            {preview.value}
+          </p>
+        )}
       </Form>
     </Dialog>
   );

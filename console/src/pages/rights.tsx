@@ -28,16 +28,34 @@ const MOST_NAMES = 200;
 /** Reads the rights. The current user has no groups, so its record among the users is read too. */
 async function read(): Promise<Rights> {
   const { tenant, user } = session.peek()!;
-  const [me, record] = await Promise.all([get<CurrentUser>("/user/currentUser"), get<UserWithGroups>(path`/user/${tenant}/users/${user}`)]);
+  const [me, record] = await Promise.all([
+    get<CurrentUser>("/user/currentUser"),
+    get<UserWithGroups>(path`/user/${tenant}/users/${user}`),
+  ]);
   const holders: [string, Permissions][] = [
     ["your own", me.devicePermissions ?? {}],
-    ...(record.groups?.references ?? []).map(({ group }): [string, Permissions] => [`group ${group.name}`, group.devicePermissions ?? {}]),
+    ...(record.groups?.references ?? []).map(({ group }): [string, Permissions] => [
+      `group ${group.name}`,
+      group.devicePermissions ?? {},
+    ]),
   ];
-  const held = holders.flatMap(([from, of]) => Object.entries(of).map(([id, permissions]) => ({ id, permissions, from })));
+  const held = holders.flatMap(([from, of]) =>
+    Object.entries(of).map(([id, permissions]) => ({ id, permissions, from })),
+  );
   const ids = [...new Set(held.map(({ id }) => id))].slice(0, MOST_NAMES);
-  const found = ids.length === 0 ? [] : (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { ids: ids.join(","), pageSize: MOST_NAMES, withChildren: false }))).managedObjects;
+  const found =
+    ids.length === 0
+      ? []
+      : (
+          await get<{ managedObjects: ManagedObject[] }>(
+            withQuery("/inventory/managedObjects", { ids: ids.join(","), pageSize: MOST_NAMES, withChildren: false }),
+          )
+        ).managedObjects;
   const names = new Map(found.map(({ id, name }) => [id, name]));
-  return { roles: (me.effectiveRoles ?? []).map(({ name }) => name).sort(), permissions: held.map((one) => ({ ...one, name: names.get(one.id) ?? one.id })) };
+  return {
+    roles: (me.effectiveRoles ?? []).map(({ name }) => name).sort(),
+    permissions: held.map((one) => ({ ...one, name: names.get(one.id) ?? one.id })),
+  };
 }
 
 /** `ALARM:*:READ` in words: alarm read; `EVENT:plat_Position:*`: event with plat_Position, read and write. */

@@ -22,7 +22,12 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   const groups = useGroups();
   const send = async (form: FormData) => {
     await call("POST", "/devicecontrol/bulkoperations", {
-      body: { groupId: form.get("group"), startDate: startOf(form), creationRamp: Number(form.get("ramp")), operationPrototype: parsed(content.value) },
+      body: {
+        groupId: form.get("group"),
+        startDate: startOf(form),
+        creationRamp: Number(form.get("ramp")),
+        operationPrototype: parsed(content.value),
+      },
     });
     tell(form.get("start") ? "The roll-out is planned." : "The roll-out has started.");
     onClose();
@@ -30,17 +35,28 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="An operation for a whole group" onClose={onClose}>
       <Form send={send} action="Start" disabled={!groups.data.value?.all.length}>
-        <States of={groups} isEmpty={({ all }) => all.length === 0} empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
+        <States
+          of={groups}
+          isEmpty={({ all }) => all.length === 0}
+          empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
           {({ all, isAll }) => (
             <Field label="Group" hint={isAll ? undefined : `The first ${all.length.toLocaleString()} groups.`}>
-              <select name="group" required>{all.map((one) => <option key={one.object.id} value={one.object.id}>{one.path}</option>)}</select>
+              <select name="group" required>
+                {all.map((one) => (
+                  <option key={one.object.id} value={one.object.id}>
+                    {one.path}
+                  </option>
+                ))}
+              </select>
             </Field>
           )}
         </States>
         <Field label="Start" hint="Empty means now.">
           <input name="start" type="datetime-local" />
         </Field>
-        <Field label="Seconds from one device to the next" hint="A slow ramp gives time to stop when the first ones fail.">
+        <Field
+          label="Seconds from one device to the next"
+          hint="A slow ramp gives time to stop when the first ones fail.">
           <input name="ramp" type="number" min="0" step="0.1" value="2" required />
         </Field>
         <Content value={content.value} onChange={(value) => (content.value = value)} />
@@ -59,10 +75,16 @@ const RUNNING_SECONDS = 1;
 
 /** Bulk operations with their progress, which is counted again when operations change. */
 export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string; onlyUnderWay?: boolean }) {
-  const bulk = useList<BulkOperation>({ path: "/devicecontrol/bulkoperations", member: "bulkOperations", pageSize: 2000 });
+  const bulk = useList<BulkOperation>({
+    path: "/devicecontrol/bulkoperations",
+    member: "bulkOperations",
+    pageSize: 2000,
+  });
   const operations = useScope("operations", "ROLE_DEVICE_CONTROL_READ");
   useEffect(() => {
-    const subscriptions = operations.channels.map((channel) => subscribe(channel, (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true)));
+    const subscriptions = operations.channels.map((channel) =>
+      subscribe(channel, (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true)),
+    );
     return () => subscriptions.forEach((one) => one.end());
   }, [operations.channels.join(" ")]);
   const stale = useSignal(false);
@@ -76,13 +98,36 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
   });
   // The server lists the oldest first, so the newest are only known at the end of the list.
   useEffect(() => bulk.more(), [bulk.rest.value]);
-  const matching = (bulk.data.value ?? []).slice().reverse().filter((one) => !onlyUnderWay || isUnderWay(one));
+  const matching = (bulk.data.value ?? [])
+    .slice()
+    .reverse()
+    .filter((one) => !onlyUnderWay || isUnderWay(one));
   const list = matching.slice(0, shownNumber.value);
   if (list.length === 0) return null;
   return (
-    <Card title="Roll-outs" aside={<><Standing of={bulk} every={isRunning ? RUNNING_SECONDS : undefined} />{onlyUnderWay && <a href={link(["operations"])}>All operations</a>}</>}>
-      <ul class="rows">{list.map((one) => <RollOut key={one.id} of={one} shown={one.id === shown} onChanged={bulk.reload} />)}</ul>
-      {matching.length > list.length && <p><span class="partial">{list.length} of {matching.length.toLocaleString()} roll-outs</span> <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>Show more</button></p>}
+    <Card
+      title="Roll-outs"
+      aside={
+        <>
+          <Standing of={bulk} every={isRunning ? RUNNING_SECONDS : undefined} />
+          {onlyUnderWay && <a href={link(["operations"])}>All operations</a>}
+        </>
+      }>
+      <ul class="rows">
+        {list.map((one) => (
+          <RollOut key={one.id} of={one} shown={one.id === shown} onChanged={bulk.reload} />
+        ))}
+      </ul>
+      {matching.length > list.length && (
+        <p>
+          <span class="partial">
+            {list.length} of {matching.length.toLocaleString()} roll-outs
+          </span>{" "}
+          <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>
+            Show more
+          </button>
+        </p>
+      )}
     </Card>
   );
 }
@@ -90,20 +135,62 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
 function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: boolean; onChanged: () => void }) {
   const address = path`/devicecontrol/bulkoperations/${one.id}`;
   const isPlanned = one.status === "ACTIVE" && Date.parse(one.startDate) > Date.now();
-  const retry = () => call("POST", "/devicecontrol/bulkoperations", { body: { failedParentId: one.id, startDate: new Date().toISOString(), creationRamp: one.creationRamp, operationPrototype: one.operationPrototype } }).then(onChanged);
+  const retry = () =>
+    call("POST", "/devicecontrol/bulkoperations", {
+      body: {
+        failedParentId: one.id,
+        startDate: new Date().toISOString(),
+        creationRamp: one.creationRamp,
+        operationPrototype: one.operationPrototype,
+      },
+    }).then(onChanged);
   return (
     <li class="bulk">
       <span class="grow">
-        <a href={link(["operations"], { bulk: shown ? undefined : one.id })} aria-current={shown ? "true" : undefined}><b>{titleOf(one.operationPrototype)}</b></a>
-        <span class="faint"> {isPlanned ? <>starts <Time at={one.startDate} />, </> : null}{one.failedParentId ? "those that failed before, " : ""}a device every {one.creationRamp} s</span>
+        <a href={link(["operations"], { bulk: shown ? undefined : one.id })} aria-current={shown ? "true" : undefined}>
+          <b>{titleOf(one.operationPrototype)}</b>
+        </a>
+        <span class="faint">
+          {" "}
+          {isPlanned ? (
+            <>
+              starts <Time at={one.startDate} />,{" "}
+            </>
+          ) : null}
+          {one.failedParentId ? "those that failed before, " : ""}a device every {one.creationRamp} s
+        </span>
       </span>
       <Progress of={one} />
       <StatusMark of={isPlanned ? "PLANNED" : stateOf(one)} />
       {can("ROLE_BULK_OPERATION_ADMIN") && (
         <span class="row-actions">
-          {isPlanned && <Action class="small" run={() => call("PUT", address, { body: { startDate: new Date().toISOString() } }).then(onChanged)} done="The roll-out has started.">Start now</Action>}
-          {one.status === "ACTIVE" && <Action class="small" label={`Stop ${titleOf(one.operationPrototype)}`} run={() => call("DELETE", address).then(onChanged)} confirm={{ title: `Stop ${titleOf(one.operationPrototype)}?`, text: `${one.progress.pending ?? 0} devices have not received it yet.`, button: "Stop roll-out" }} done="No more devices get the operation. Those that have it keep it.">Stop</Action>}
-          {one.progress.failed > 0 && <Action class="small" run={retry} done="It runs again for the devices that failed.">Retry failed</Action>}
+          {isPlanned && (
+            <Action
+              class="small"
+              run={() => call("PUT", address, { body: { startDate: new Date().toISOString() } }).then(onChanged)}
+              done="The roll-out has started.">
+              Start now
+            </Action>
+          )}
+          {one.status === "ACTIVE" && (
+            <Action
+              class="small"
+              label={`Stop ${titleOf(one.operationPrototype)}`}
+              run={() => call("DELETE", address).then(onChanged)}
+              confirm={{
+                title: `Stop ${titleOf(one.operationPrototype)}?`,
+                text: `${one.progress.pending ?? 0} devices have not received it yet.`,
+                button: "Stop roll-out",
+              }}
+              done="No more devices get the operation. Those that have it keep it.">
+              Stop
+            </Action>
+          )}
+          {one.progress.failed > 0 && (
+            <Action class="small" run={retry} done="It runs again for the devices that failed.">
+              Retry failed
+            </Action>
+          )}
         </span>
       )}
     </li>
@@ -126,10 +213,18 @@ function Progress({ of: { progress } }: { of: BulkOperation }) {
   return (
     <div class="progress" role="img" aria-label={`${done} of ${progress.all} are done, ${progress.failed} failed`}>
       <div class="stack">
-        {(["successful", "failed", "executing", "pending"] as const).map((word) => <span key={word} class={`part ${word}`} style={{ flexGrow: progress[word] }} />)}
-        <span class="part unwatched" style={{ flexGrow: Math.max(0, progress.all - done - progress.executing - progress.pending) }} />
+        {(["successful", "failed", "executing", "pending"] as const).map((word) => (
+          <span key={word} class={`part ${word}`} style={{ flexGrow: progress[word] }} />
+        ))}
+        <span
+          class="part unwatched"
+          style={{ flexGrow: Math.max(0, progress.all - done - progress.executing - progress.pending) }}
+        />
       </div>
-      <span class="faint">{done} of {progress.all}{progress.failed > 0 && `, ${progress.failed} failed`}</span>
+      <span class="faint">
+        {done} of {progress.all}
+        {progress.failed > 0 && `, ${progress.failed} failed`}
+      </span>
     </div>
   );
 }

@@ -92,7 +92,9 @@ export function ServerPage() {
           <States of={health}>
             {(state) => (
               <>
-                <p class="figure"><StatusMark of={state.status} /></p>
+                <p class="figure">
+                  <StatusMark of={state.status} />
+                </p>
                 {state.writes === "REFUSED" && <p class="notice warn">Writes are refused. {state.reason}</p>}
               </>
             )}
@@ -101,26 +103,61 @@ export function ServerPage() {
         <Figure label="mean commit, lately" text={mean === null ? "–" : `${Number((mean * 1000).toPrecision(3))} ms`} />
         <Figure label="memory of the server" text={bytes(newest?.get("process_resident_memory_bytes"))} />
         <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
-        {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />)}
+        {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => (
+          <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />
+        ))}
       </div>
       <Card title="A second" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
         <States of={metrics}>
           {() => (
             <>
-              <Chart lines={RATES} data={rates} height={200} unit="/s" span={300} fill label="Requests, rows and notifications a second during the last five minutes" />
-              <ul class="legend">{RATES.map((rate, index) => <li key={rate.name}><span class={`dot line${rate.color.slice(6)}`} />{rate.label} <b>{lastOf(rates[index + 1])}</b></li>)}</ul>
+              <Chart
+                lines={RATES}
+                data={rates}
+                height={200}
+                unit="/s"
+                span={300}
+                fill
+                label="Requests, rows and notifications a second during the last five minutes"
+              />
+              <ul class="legend">
+                {RATES.map((rate, index) => (
+                  <li key={rate.name}>
+                    <span class={`dot line${rate.color.slice(6)}`} />
+                    {rate.label} <b>{lastOf(rates[index + 1])}</b>
+                  </li>
+                ))}
+              </ul>
             </>
           )}
         </States>
       </Card>
       {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <Busy />}
       {can("ROLE_USER_MANAGEMENT_READ") && <Sessions />}
-      {health.data.value?.jobs && <Jobs jobs={health.data.value.jobs} aside={<Standing of={health} every={ASK_EVERY / 1000} />} />}
+      {health.data.value?.jobs && (
+        <Jobs jobs={health.data.value.jobs} aside={<Standing of={health} every={ASK_EVERY / 1000} />} />
+      )}
       <Card title="All metrics" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
         <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
           <table>
-            <thead><tr><th scope="col">Metric</th><th scope="col">Sum</th></tr></thead>
-            <tbody>{[...(newest ?? [])].sort(([a], [b]) => a.localeCompare(b)).map(([name, value]) => <tr key={name}><td><code>{name}</code></td><td class="number">{format(value)}</td></tr>)}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">Metric</th>
+                <th scope="col">Sum</th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...(newest ?? [])]
+                .sort(([a], [b]) => a.localeCompare(b))
+                .map(([name, value]) => (
+                  <tr key={name}>
+                    <td>
+                      <code>{name}</code>
+                    </td>
+                    <td class="number">{format(value)}</td>
+                  </tr>
+                ))}
+            </tbody>
           </table>
         </div>
       </Card>
@@ -136,15 +173,25 @@ function Jobs({ jobs, aside }: { jobs: Job[]; aside: ComponentChildren }) {
       <div class="scroll" tabIndex={0} role="region" aria-label="Background jobs and their last runs">
         <table>
           <thead>
-            <tr>{["Job", "Every", "Lease", "Last run", "Result", "Failures", "Panics"].map((title) => <th key={title} scope="col">{title}</th>)}</tr>
+            <tr>
+              {["Job", "Every", "Lease", "Last run", "Result", "Failures", "Panics"].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
           </thead>
           <tbody>
             {sorted.map((job) => (
               <tr key={job.name}>
-                <td><code>{job.name}</code></td>
+                <td>
+                  <code>{job.name}</code>
+                </td>
                 <td>{job.periodSeconds === undefined ? "event" : every(job.periodSeconds)}</td>
                 <td>{job.lease ? "yes" : ""}</td>
-                <td><Time at={job.lastRun} as="ago" /></td>
+                <td>
+                  <Time at={job.lastRun} as="ago" />
+                </td>
                 <td>{job.lastResult ? <StatusMark of={job.lastResult} /> : <span class="faint">–</span>}</td>
                 <td class="number">{job.failures}</td>
                 <td class="number">{job.panics}</td>
@@ -158,7 +205,10 @@ function Jobs({ jobs, aside }: { jobs: Job[]; aside: ComponentChildren }) {
 }
 
 function every(seconds: number): string {
-  const [size, unit] = [[3600, "h"], [60, "min"]].find(([size]) => seconds >= (size as number)) ?? [1, "s"];
+  const [size, unit] = [
+    [3600, "h"],
+    [60, "min"],
+  ].find(([size]) => seconds >= (size as number)) ?? [1, "s"];
   return `${format(seconds / (size as number))} ${unit}`;
 }
 

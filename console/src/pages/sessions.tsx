@@ -52,17 +52,84 @@ export function Sessions() {
   const columns: Column<ClientSession>[] = [
     { title: "User", width: "minmax(0, 1.6fr)", cell: (one) => <b class="clip">{one.user}</b> },
     { title: "Transport", width: "7rem", cell: (one) => WAYS[one.transport] ?? one.transport },
-    { title: "Subscriptions", width: "minmax(0, 1.6fr)", wide: true, cell: (one) => <span class="clip faint" title={one.subscriptions.join("\n")}>{one.subscriptions.join(", ") || "none"}</span> },
+    {
+      title: "Subscriptions",
+      width: "minmax(0, 1.6fr)",
+      wide: true,
+      cell: (one) => (
+        <span class="clip faint" title={one.subscriptions.join("\n")}>
+          {one.subscriptions.join(", ") || "none"}
+        </span>
+      ),
+    },
     { title: "Waiting", width: "4.5rem", wide: true, cell: (one) => one.queuedNotificationCount.toLocaleString() },
-    { title: "Last delivery", width: "7rem", wide: true, cell: (one) => <span class="faint"><Time at={one.lastDeliveryTime} as="ago" /></span> },
-    { title: "From", width: "minmax(0, 1fr)", wide: true, cell: (one) => <span class="clip faint" title={`since ${one.creationTime}, at ${one.server}`}>{one.address}</span> },
-    ...(can("ROLE_USER_MANAGEMENT_ADMIN") ? [{ title: "Actions", width: "6rem", cell: (one: ClientSession) => <Action class="small" label={`End the session of ${one.user}`} confirm={{ title: `End the session of ${one.user}?`, text: "Notifications that wait in it are lost. The client can connect again.", button: "End session" }} run={() => call("DELETE", path`/tenant/sessions/${one.id}`).then(sessions.reload)}>End</Action> }] : []),
+    {
+      title: "Last delivery",
+      width: "7rem",
+      wide: true,
+      cell: (one) => (
+        <span class="faint">
+          <Time at={one.lastDeliveryTime} as="ago" />
+        </span>
+      ),
+    },
+    {
+      title: "From",
+      width: "minmax(0, 1fr)",
+      wide: true,
+      cell: (one) => (
+        <span class="clip faint" title={`since ${one.creationTime}, at ${one.server}`}>
+          {one.address}
+        </span>
+      ),
+    },
+    ...(can("ROLE_USER_MANAGEMENT_ADMIN")
+      ? [
+          {
+            title: "Actions",
+            width: "6rem",
+            cell: (one: ClientSession) => (
+              <Action
+                class="small"
+                label={`End the session of ${one.user}`}
+                confirm={{
+                  title: `End the session of ${one.user}?`,
+                  text: "Notifications that wait in it are lost. The client can connect again.",
+                  button: "End session",
+                }}
+                run={() => call("DELETE", path`/tenant/sessions/${one.id}`).then(sessions.reload)}>
+                End
+              </Action>
+            ),
+          },
+        ]
+      : []),
   ];
   return (
-    <Card title="Sessions of this tenant" aside={found && <span><span class={found.next ? "partial" : "faint"}>{found.sessions.length.toLocaleString()}{found.next ? " or more" : ""}</span> <Standing of={sessions} every={ASK_EVERY_SECONDS} /></span>}>
-      {found?.missingServers.length ? <p class="notice warn">These servers did not respond, and their sessions are missing: {found.missingServers.join(", ")}.</p> : null}
+    <Card
+      title="Sessions of this tenant"
+      aside={
+        found && (
+          <span>
+            <span class={found.next ? "partial" : "faint"}>
+              {found.sessions.length.toLocaleString()}
+              {found.next ? " or more" : ""}
+            </span>{" "}
+            <Standing of={sessions} every={ASK_EVERY_SECONDS} />
+          </span>
+        )
+      }>
+      {found?.missingServers.length ? (
+        <p class="notice warn">
+          These servers did not respond, and their sessions are missing: {found.missingServers.join(", ")}.
+        </p>
+      ) : null}
       <States of={sessions} isEmpty={({ sessions }) => sessions.length === 0} empty={<p>No client is connected.</p>}>
-        {({ sessions }) => <div class="bounded"><VirtualTable label="Sessions" columns={columns} items={sessions} keyOf={(one) => one.id} /></div>}
+        {({ sessions }) => (
+          <div class="bounded">
+            <VirtualTable label="Sessions" columns={columns} items={sessions} keyOf={(one) => one.id} />
+          </div>
+        )}
       </States>
     </Card>
   );

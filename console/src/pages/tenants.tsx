@@ -16,7 +16,15 @@ export function Tenants() {
   const mayCreate = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_CREATE");
   const creating = useSignal(false);
   return (
-    <Page title="Tenants" actions={mayCreate && <button type="button" class="primary" onClick={() => (creating.value = true)}>New tenant</button>}>
+    <Page
+      title="Tenants"
+      actions={
+        mayCreate && (
+          <button type="button" class="primary" onClick={() => (creating.value = true)}>
+            New tenant
+          </button>
+        )
+      }>
       <Usage />
       {can("ROLE_RETENTION_RULE_READ") && <Retention />}
       {can("ROLE_OPTION_MANAGEMENT_READ") && <Options />}
@@ -30,7 +38,8 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
   const editing = useSignal<Tenant | null>(null);
   const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
-  const setStatus = (tenant: Tenant, status: string) => call("PUT", path`/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
+  const setStatus = (tenant: Tenant, status: string) =>
+    call("PUT", path`/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
   return (
     <>
       <Card title="Tenants below this one" aside={<ListStanding of={tenants} noun="tenant" />}>
@@ -38,19 +47,69 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
           {(list) => (
             <div class="scroll" tabIndex={0} role="region" aria-label="Tenants">
               <table>
-                <thead><tr><th scope="col">Tenant</th><th scope="col">Company</th><th scope="col">Domain</th><th scope="col">Status</th><th scope="col">Created</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
+                <thead>
+                  <tr>
+                    <th scope="col">Tenant</th>
+                    <th scope="col">Company</th>
+                    <th scope="col">Domain</th>
+                    <th scope="col">Status</th>
+                    <th scope="col">Created</th>
+                    <th scope="col">
+                      <span class="hidden">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
                 <tbody>
                   {list.map((one) => (
                     <tr key={one.id}>
-                      <td><b>{one.id}</b></td><td>{one.company}</td><td>{one.domain}</td>
-                      <td><StatusMark of={one.status ?? ""} /></td>
-                      <td><Time at={one.creationTime} /></td>
+                      <td>
+                        <b>{one.id}</b>
+                      </td>
+                      <td>{one.company}</td>
+                      <td>{one.domain}</td>
+                      <td>
+                        <StatusMark of={one.status ?? ""} />
+                      </td>
+                      <td>
+                        <Time at={one.creationTime} />
+                      </td>
                       <td class="row-actions">
-                        <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id ?? null)}>Limits</button>
-                        {mayChange && <button type="button" class="small" aria-label={`Edit ${one.id}`} onClick={() => (editing.value = one)}>Edit</button>}
-                        {mayChange && one.id !== session.value?.tenant && (one.status === "SUSPENDED"
-                          ? <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>Activate</Action>
-                          : <Action class="small" label={`Suspend ${one.id}`} confirm={{ title: `Suspend the tenant ${one.id}?`, text: "All its connections end, and nobody of it can log in until it is activated.", button: "Suspend tenant", typed: one.id }} run={() => setStatus(one, "SUSPENDED")}>Suspend</Action>)}
+                        <button
+                          type="button"
+                          class="small"
+                          aria-label={`Limits of ${one.id}`}
+                          onClick={() => (open.value = one.id ?? null)}>
+                          Limits
+                        </button>
+                        {mayChange && (
+                          <button
+                            type="button"
+                            class="small"
+                            aria-label={`Edit ${one.id}`}
+                            onClick={() => (editing.value = one)}>
+                            Edit
+                          </button>
+                        )}
+                        {mayChange &&
+                          one.id !== session.value?.tenant &&
+                          (one.status === "SUSPENDED" ? (
+                            <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>
+                              Activate
+                            </Action>
+                          ) : (
+                            <Action
+                              class="small"
+                              label={`Suspend ${one.id}`}
+                              confirm={{
+                                title: `Suspend the tenant ${one.id}?`,
+                                text: "All its connections end, and nobody of it can log in until it is activated.",
+                                button: "Suspend tenant",
+                                typed: one.id,
+                              }}
+                              run={() => setStatus(one, "SUSPENDED")}>
+                              Suspend
+                            </Action>
+                          ))}
                       </td>
                     </tr>
                   ))}
@@ -61,7 +120,9 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
         </States>
         <MoreRows of={tenants} noun="tenant" />
       </Card>
-      {editing.value && <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />}
+      {editing.value && (
+        <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />
+      )}
       {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
       {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
     </>
@@ -72,21 +133,50 @@ function EditTenant({ tenant, onClose, onChanged }: { tenant: Tenant; onClose: (
   const address = path`/tenant/tenants/${tenant.id}`;
   const send = async (form: FormData) => {
     const text = (name: string) => String(form.get(name)).trim();
-    await call("PUT", address, { body: { domain: text("domain"), company: text("company"), contactName: text("contactName") || null, contactPhone: text("contactPhone") || null } });
+    await call("PUT", address, {
+      body: {
+        domain: text("domain"),
+        company: text("company"),
+        contactName: text("contactName") || null,
+        contactPhone: text("contactPhone") || null,
+      },
+    });
     tell(`The tenant ${tenant.id} was changed.`);
     onChanged();
     onClose();
   };
   const remove = () => call("DELETE", address).then(() => (onChanged(), onClose()));
-  const question = { title: `Delete the tenant ${tenant.id} with all its data?`, text: "Its devices, their data, its users and its applications are deleted. Nothing brings them back.", button: "Delete tenant", typed: tenant.id };
+  const question = {
+    title: `Delete the tenant ${tenant.id} with all its data?`,
+    text: "Its devices, their data, its users and its applications are deleted. Nothing brings them back.",
+    button: "Delete tenant",
+    typed: tenant.id,
+  };
   const mayDelete = isManagement.value && can("ROLE_TENANT_MANAGEMENT_ADMIN") && tenant.id !== session.value?.tenant;
   return (
     <Dialog title={`Edit ${tenant.id}`} onClose={onClose}>
-      <Form send={send} action="Save" beside={mayDelete && <Action run={remove} confirm={question} done={`The tenant ${tenant.id} was deleted.`}>Delete</Action>}>
-        <Field label="Domain"><input name="domain" required value={tenant.domain} /></Field>
-        <Field label="Company"><input name="company" required value={tenant.company} /></Field>
-        <Field label="Contact"><input name="contactName" value={tenant.contactName ?? ""} maxLength={30} /></Field>
-        <Field label="Phone"><input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} /></Field>
+      <Form
+        send={send}
+        action="Save"
+        beside={
+          mayDelete && (
+            <Action run={remove} confirm={question} done={`The tenant ${tenant.id} was deleted.`}>
+              Delete
+            </Action>
+          )
+        }>
+        <Field label="Domain">
+          <input name="domain" required value={tenant.domain} />
+        </Field>
+        <Field label="Company">
+          <input name="company" required value={tenant.company} />
+        </Field>
+        <Field label="Contact">
+          <input name="contactName" value={tenant.contactName ?? ""} maxLength={30} />
+        </Field>
+        <Field label="Phone">
+          <input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} />
+        </Field>
       </Form>
     </Dialog>
   );
@@ -103,12 +193,24 @@ function NewTenant({ onClose, onCreated }: { onClose: () => void; onCreated: () 
   return (
     <Dialog title="New tenant" onClose={onClose}>
       <Form send={send} action="Create">
-        <Field label="Id" hint="It never changes, and users log in with it."><input name="id" required autocapitalize="none" /></Field>
-        <Field label="Domain"><input name="domain" required placeholder="acme.example.com" /></Field>
-        <Field label="Company"><input name="company" required /></Field>
-        <Field label="Administrator"><input name="adminName" required value="admin" autocomplete="off" /></Field>
-        <Field label="Password" hint="6 to 32 characters"><input name="adminPass" type="password" required minLength={6} autocomplete="new-password" /></Field>
-        <Field label="E-mail"><input name="adminEmail" type="email" required autocomplete="off" /></Field>
+        <Field label="Id" hint="It never changes, and users log in with it.">
+          <input name="id" required autocapitalize="none" />
+        </Field>
+        <Field label="Domain">
+          <input name="domain" required placeholder="acme.example.com" />
+        </Field>
+        <Field label="Company">
+          <input name="company" required />
+        </Field>
+        <Field label="Administrator">
+          <input name="adminName" required value="admin" autocomplete="off" />
+        </Field>
+        <Field label="Password" hint="6 to 32 characters">
+          <input name="adminPass" type="password" required minLength={6} autocomplete="new-password" />
+        </Field>
+        <Field label="E-mail">
+          <input name="adminEmail" type="email" required autocomplete="off" />
+        </Field>
       </Form>
     </Dialog>
   );

@@ -63,19 +63,30 @@ const isBytes = (name: string) => name.endsWith("Bytes");
 
 export function bytes(value: number | null | undefined): string {
   if (value == null) return "–";
-  const [size, unit] = [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]].find(([size]) => value >= (size as number)) ?? [1, "bytes"];
+  const [size, unit] = [
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+  ].find(([size]) => value >= (size as number)) ?? [1, "bytes"];
   return `${format(Number((value / (size as number)).toPrecision(3)))} ${unit}`;
 }
-const shown = (name: string, value: number | null) => (value === null ? "–" : isBytes(name) ? bytes(value) : value.toLocaleString());
+const shown = (name: string, value: number | null) =>
+  value === null ? "–" : isBytes(name) ? bytes(value) : value.toLocaleString();
 
 /** Returns `null` for a server of an earlier version, which has no limits and no statistics. */
-const orNothing = <T,>(path: string) => get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+const orNothing = <T,>(path: string) =>
+  get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
 
 export function Usage() {
   return (
     <>
       {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <OwnLimits />}
-      {can("ROLE_TENANT_STATISTICS_READ") && <div class="two"><Stored /><Days /></div>}
+      {can("ROLE_TENANT_STATISTICS_READ") && (
+        <div class="two">
+          <Stored />
+          <Days />
+        </div>
+      )}
     </>
   );
 }
@@ -99,8 +110,19 @@ export function Bars({ of: { limits } }: { of: Limits }) {
         const part = value && usage !== null ? Math.min(1, usage / value) : 0;
         return (
           <li key={name}>
-            <span class="line"><span class="grow">{LABELS[name] ?? name}</span> <b>{shown(name, usage)}</b> <span class="faint">{value === null ? "no limit" : `of ${shown(name, value)}`}{from === "parent" && ", from above"}</span></span>
-            <div class={`bar ${part > 0.9 ? "full" : ""}`} role="img" aria-label={value === null ? "no limit" : `${Math.round(part * 100)} percent`}><span style={{ width: `${part * 100}%` }} /></div>
+            <span class="line">
+              <span class="grow">{LABELS[name] ?? name}</span> <b>{shown(name, usage)}</b>{" "}
+              <span class="faint">
+                {value === null ? "no limit" : `of ${shown(name, value)}`}
+                {from === "parent" && ", from above"}
+              </span>
+            </span>
+            <div
+              class={`bar ${part > 0.9 ? "full" : ""}`}
+              role="img"
+              aria-label={value === null ? "no limit" : `${Math.round(part * 100)} percent`}>
+              <span style={{ width: `${part * 100}%` }} />
+            </div>
           </li>
         );
       })}
@@ -112,35 +134,105 @@ function Stored() {
   const stored = useLoad(() => orNothing<Storage>("/tenant/statistics/storage"), []);
   if (stored.data.value === null) return null;
   return (
-    <Card title="What it stores" aside={<span>{stored.data.value && <span class="faint">measured <Time at={stored.data.value.measurementTime} as="ago" /></span>} <Standing of={stored} /></span>}>
+    <Card
+      title="What it stores"
+      aside={
+        <span>
+          {stored.data.value && (
+            <span class="faint">
+              measured <Time at={stored.data.value.measurementTime} as="ago" />
+            </span>
+          )}{" "}
+          <Standing of={stored} />
+        </span>
+      }>
       <States of={stored}>
-        {(found) => found && (
-          <>
-            <p><b class="figure">{bytes(found.storageSize)}</b> {found.storageGrowthPerDay !== undefined && <span class="faint">{bytes(found.storageGrowthPerDay)} more each day</span>}</p>
-            <table>
-              <thead><tr><th scope="col">Data</th><th scope="col" class="number">Rows</th><th scope="col" class="number">Size</th></tr></thead>
-              <tbody>{Object.entries(found.nouns).map(([noun, { count, storageSize }]) => <tr key={noun}><td>{noun.replace(/([A-Z])/g, " $1").toLowerCase()}</td><td class="number">{count.toLocaleString()}</td><td class="number">{bytes(storageSize)}</td></tr>)}</tbody>
-            </table>
-          </>
-        )}
+        {(found) =>
+          found && (
+            <>
+              <p>
+                <b class="figure">{bytes(found.storageSize)}</b>{" "}
+                {found.storageGrowthPerDay !== undefined && (
+                  <span class="faint">{bytes(found.storageGrowthPerDay)} more each day</span>
+                )}
+              </p>
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Data</th>
+                    <th scope="col" class="number">
+                      Rows
+                    </th>
+                    <th scope="col" class="number">
+                      Size
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {Object.entries(found.nouns).map(([noun, { count, storageSize }]) => (
+                    <tr key={noun}>
+                      <td>{noun.replace(/([A-Z])/g, " $1").toLowerCase()}</td>
+                      <td class="number">{count.toLocaleString()}</td>
+                      <td class="number">{bytes(storageSize)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </>
+          )
+        }
       </States>
     </Card>
   );
 }
 
 function Days() {
-  const days = useLoad(() => orNothing<{ usageStatistics: Day[] }>(withQuery("/tenant/statistics", { pageSize: 14 })).then((page) => page?.usageStatistics ?? null), []);
+  const days = useLoad(
+    () =>
+      orNothing<{ usageStatistics: Day[] }>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
+        (page) => page?.usageStatistics ?? null,
+      ),
+    [],
+  );
   if (days.data.value === null) return null;
   return (
-    <Card title="The last days" aside={<span><span class="faint">in UTC</span> <Standing of={days} /></span>}>
+    <Card
+      title="The last days"
+      aside={
+        <span>
+          <span class="faint">in UTC</span> <Standing of={days} />
+        </span>
+      }>
       <States of={days} isEmpty={(list) => !list?.length} empty={<p>Nothing was counted yet.</p>}>
         {(list) => (
           <div class="scroll" tabIndex={0} role="region" aria-label="What happened on each of the last days">
             <table>
-              <thead><tr><th scope="col">Day</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Writes</th><th scope="col" class="number">Notifications</th><th scope="col" class="number">Sessions at most</th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">Day</th>
+                  <th scope="col" class="number">
+                    Requests
+                  </th>
+                  <th scope="col" class="number">
+                    Writes
+                  </th>
+                  <th scope="col" class="number">
+                    Notifications
+                  </th>
+                  <th scope="col" class="number">
+                    Sessions at most
+                  </th>
+                </tr>
+              </thead>
               <tbody>
                 {list!.map((one) => (
-                  <tr key={one.day}><td>{one.day.slice(0, 10)}</td><td class="number">{one.requestCount.toLocaleString()}</td><td class="number">{one.totalResourceCreateAndUpdateCount.toLocaleString()}</td><td class="number">{one.notificationsDeliveredCount.toLocaleString()}</td><td class="number">{one.sessionsPeakCount.toLocaleString()}</td></tr>
+                  <tr key={one.day}>
+                    <td>{one.day.slice(0, 10)}</td>
+                    <td class="number">{one.requestCount.toLocaleString()}</td>
+                    <td class="number">{one.totalResourceCreateAndUpdateCount.toLocaleString()}</td>
+                    <td class="number">{one.notificationsDeliveredCount.toLocaleString()}</td>
+                    <td class="number">{one.sessionsPeakCount.toLocaleString()}</td>
+                  </tr>
                 ))}
               </tbody>
             </table>
@@ -153,7 +245,10 @@ function Days() {
 
 /** The current activity of tenants at all servers. */
 export function Busy() {
-  const live = useLoad(() => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null), []);
+  const live = useLoad(
+    () => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null),
+    [],
+  );
   useEvery(BUSY_SECONDS, live.reload);
   if (live.data.value === null) return null;
   const rate = (value: number) => format(Math.round(value * 10) / 10);
@@ -163,10 +258,52 @@ export function Busy() {
         {(list) => (
           <div class="scroll" tabIndex={0} role="region" aria-label="Tenants and what they do">
             <table>
-              <thead><tr><th scope="col">Tenant</th><th scope="col" class="number">Requests/s</th><th scope="col" class="number">Writes/s</th><th scope="col" class="number">Deliveries/s</th><th scope="col" class="number">Sessions</th><th scope="col" class="number">Held polls</th><th scope="col" class="number">WebSockets</th><th scope="col" class="number">Waiting</th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">Tenant</th>
+                  <th scope="col" class="number">
+                    Requests/s
+                  </th>
+                  <th scope="col" class="number">
+                    Writes/s
+                  </th>
+                  <th scope="col" class="number">
+                    Deliveries/s
+                  </th>
+                  <th scope="col" class="number">
+                    Sessions
+                  </th>
+                  <th scope="col" class="number">
+                    Held polls
+                  </th>
+                  <th scope="col" class="number">
+                    WebSockets
+                  </th>
+                  <th scope="col" class="number">
+                    Waiting
+                  </th>
+                </tr>
+              </thead>
               <tbody>
                 {list!.map((one) => (
-                  <tr key={one.tenantId}><td><b>{one.tenantId}</b></td>{[rate(one.requestsPerSecond), rate(one.writesPerSecond), rate(one.deliveriesPerSecond), one.sessionCount, one.heldPollCount, one.socketCount, one.queuedNotificationCount].map((value, index) => <td key={index} class="number">{value.toLocaleString()}</td>)}</tr>
+                  <tr key={one.tenantId}>
+                    <td>
+                      <b>{one.tenantId}</b>
+                    </td>
+                    {[
+                      rate(one.requestsPerSecond),
+                      rate(one.writesPerSecond),
+                      rate(one.deliveriesPerSecond),
+                      one.sessionCount,
+                      one.heldPollCount,
+                      one.socketCount,
+                      one.queuedNotificationCount,
+                    ].map((value, index) => (
+                      <td key={index} class="number">
+                        {value.toLocaleString()}
+                      </td>
+                    ))}
+                  </tr>
                 ))}
               </tbody>
             </table>
@@ -194,12 +331,39 @@ export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => v
       <States of={limits}>
         {(found) => (
           <>
-            <p><Standing of={limits} every={LIMIT_SECONDS} /></p>
+            <p>
+              <Standing of={limits} every={LIMIT_SECONDS} />
+            </p>
             <Bars of={found} />
             {mayChange && (
-              <Form send={send} action="Set" beside={<Action run={() => put(null)} done="The default of the server is in force.">Default of the server</Action>}>
-                <Field label="Limit"><select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>{Object.keys(found.limits).map((name) => <option key={name} value={name}>{LABELS[name] ?? name}{isBytes(name) ? ", in bytes" : ""}</option>)}</select></Field>
-                <Field label="Most"><input name="value" type="number" min="0" required key={chosen.value} defaultValue={found.limits[chosen.value]?.value ?? ""} /></Field>
+              <Form
+                send={send}
+                action="Set"
+                beside={
+                  <Action run={() => put(null)} done="The default of the server is in force.">
+                    Default of the server
+                  </Action>
+                }>
+                <Field label="Limit">
+                  <select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+                    {Object.keys(found.limits).map((name) => (
+                      <option key={name} value={name}>
+                        {LABELS[name] ?? name}
+                        {isBytes(name) ? ", in bytes" : ""}
+                      </option>
+                    ))}
+                  </select>
+                </Field>
+                <Field label="Most">
+                  <input
+                    name="value"
+                    type="number"
+                    min="0"
+                    required
+                    key={chosen.value}
+                    defaultValue={found.limits[chosen.value]?.value ?? ""}
+                  />
+                </Field>
               </Form>
             )}
           </>

@@ -29,40 +29,118 @@ const base = () => path`/user/${session.value!.tenant}`;
 export function Users() {
   const devices = route.value.params.get("kind") === "devices";
   const begin = route.value.params.get("name") ?? "";
-  const users = useList<User>({ path: `${base()}/users`, member: "users", params: { onlyDevices: devices, username: begin } });
+  const users = useList<User>({
+    path: `${base()}/users`,
+    member: "users",
+    params: { onlyDevices: devices, username: begin },
+  });
   const groups = useList<Group>({ path: `${base()}/groups`, member: "groups", pageSize: 2000 });
   const creating = useSignal(false);
   const editing = useSignal<User | null>(null);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const addressOf = (user: User) => base() + path`/users/${user.userName}`;
   return (
-    <Page title="Users" sub={<ListStanding of={users} noun="user" />} actions={mayChange && <button type="button" class="primary" onClick={() => (creating.value = true)}>New user</button>}>
+    <Page
+      title="Users"
+      sub={<ListStanding of={users} noun="user" />}
+      actions={
+        mayChange && (
+          <button type="button" class="primary" onClick={() => (creating.value = true)}>
+            New user
+          </button>
+        )
+      }>
       <div class="filters">
-        <Choice label="Kind" value={devices ? "devices" : ""} onChange={(kind) => chooseParams({ kind })} options={[["", "People"], ["devices", "Devices"]]} />
+        <Choice
+          label="Kind"
+          value={devices ? "devices" : ""}
+          onChange={(kind) => chooseParams({ kind })}
+          options={[
+            ["", "People"],
+            ["devices", "Devices"],
+          ]}
+        />
         <label class="search small">
           <span class="hidden">Begin of the name</span>
-          <input placeholder="Begin of the name" value={begin} spellcheck={false} autocapitalize="none" onChange={(event) => chooseParams({ name: event.currentTarget.value.trim() })} />
+          <input
+            placeholder="Begin of the name"
+            value={begin}
+            spellcheck={false}
+            autocapitalize="none"
+            onChange={(event) => chooseParams({ name: event.currentTarget.value.trim() })}
+          />
         </label>
       </div>
       <Card>
-        <States of={users} isEmpty={(list) => list.length === 0} empty={<p>{begin ? "No user has a name that begins so." : devices ? "No device has a user yet." : "There is no user."}</p>}>
+        <States
+          of={users}
+          isEmpty={(list) => list.length === 0}
+          empty={
+            <p>
+              {begin
+                ? "No user has a name that begins so."
+                : devices
+                  ? "No device has a user yet."
+                  : "There is no user."}
+            </p>
+          }>
           {(list) => (
             <div class="scroll" tabIndex={0} role="region" aria-label="Users">
               <table>
-                <thead><tr><th scope="col">User</th><th scope="col">Groups</th><th scope="col">Roles of its own</th><th scope="col">Password changed</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
+                <thead>
+                  <tr>
+                    <th scope="col">User</th>
+                    <th scope="col">Groups</th>
+                    <th scope="col">Roles of its own</th>
+                    <th scope="col">Password changed</th>
+                    <th scope="col">
+                      <span class="hidden">Actions</span>
+                    </th>
+                  </tr>
+                </thead>
                 <tbody>
                   {list.map((user) => (
                     <tr key={user.userName} class={user.enabled ? "" : "past"}>
-                      <td><b>{user.userName}</b> <span class="faint">{user.email}</span>{!user.enabled && <span class="mark">disabled</span>}</td>
+                      <td>
+                        <b>{user.userName}</b> <span class="faint">{user.email}</span>
+                        {!user.enabled && <span class="mark">disabled</span>}
+                      </td>
                       <td>{user.groups?.references.map(({ group }) => group.name).join(", ")}</td>
-                      <td class="faint" title={user.roles?.references.map(({ role }) => role.name).join("\n")}>{user.roles?.references.length ?? 0}</td>
-                      <td><Time at={user.lastPasswordChange} /></td>
+                      <td class="faint" title={user.roles?.references.map(({ role }) => role.name).join("\n")}>
+                        {user.roles?.references.length ?? 0}
+                      </td>
+                      <td>
+                        <Time at={user.lastPasswordChange} />
+                      </td>
                       <td>
                         {mayChange && user.userName !== session.value?.user && (
                           <span class="row-actions">
-                            <button type="button" class="small" aria-label={`Edit ${user.userName}`} onClick={() => (editing.value = user)}>Edit</button>
-                            <Action class="small" label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`} run={() => call("PUT", addressOf(user), { body: { enabled: !user.enabled } }).then(users.reload)}>{user.enabled ? "Disable" : "Enable"}</Action>
-                            <Action class="small" label={`Delete ${user.userName}`} confirm={{ title: `Delete the user ${user.userName}?`, text: "Its sessions end at once.", button: "Delete user" }} run={() => call("DELETE", addressOf(user)).then(users.reload)}>Delete</Action>
+                            <button
+                              type="button"
+                              class="small"
+                              aria-label={`Edit ${user.userName}`}
+                              onClick={() => (editing.value = user)}>
+                              Edit
+                            </button>
+                            <Action
+                              class="small"
+                              label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`}
+                              run={() =>
+                                call("PUT", addressOf(user), { body: { enabled: !user.enabled } }).then(users.reload)
+                              }>
+                              {user.enabled ? "Disable" : "Enable"}
+                            </Action>
+                            <Action
+                              class="small"
+                              label={`Delete ${user.userName}`}
+                              confirm={{
+                                title: `Delete the user ${user.userName}?`,
+                                text: "Its sessions end at once.",
+                                button: "Delete user",
+                              }}
+                              run={() => call("DELETE", addressOf(user)).then(users.reload)}>
+                              Delete
+                            </Action>
                           </span>
                         )}
                       </td>
@@ -76,8 +154,17 @@ export function Users() {
         <MoreRows of={users} noun="user" />
       </Card>
       {groups.data.value && <Groups base={base()} of={groups} mayChange={mayChange} />}
-      {editing.value && <EditUser user={editing.value} groups={groups.data.value ?? []} onClose={() => (editing.value = null)} onChanged={users.reload} />}
-      {creating.value && <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onCreated={users.reload} />}
+      {editing.value && (
+        <EditUser
+          user={editing.value}
+          groups={groups.data.value ?? []}
+          onClose={() => (editing.value = null)}
+          onChanged={users.reload}
+        />
+      )}
+      {creating.value && (
+        <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onCreated={users.reload} />
+      )}
     </Page>
   );
 }
@@ -99,7 +186,9 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   const send = async (form: FormData) => {
     const userName = String(form.get("userName")).trim();
     if (!(await mayInherit(userName))) return;
-    const { self } = await call<{ self: string }>("POST", `${base()}/users`, { body: { userName, password: form.get("password"), email: form.get("email") || undefined } });
+    const { self } = await call<{ self: string }>("POST", `${base()}/users`, {
+      body: { userName, password: form.get("password"), email: form.get("email") || undefined },
+    });
     const group = form.get("group");
     if (group) await call("POST", `${base()}/groups/${group}/users`, { body: { user: { self } } });
     tell(`${userName} can log in now.`);
@@ -109,11 +198,32 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   return (
     <Dialog title="New user" onClose={onClose}>
       <Form send={send} action="Create">
-        <Field label="User name" hint={can("ROLE_INVENTORY_READ") ? undefined : "A name that was in use before owns the objects of the earlier user."}><input name="userName" required autocomplete="off" autocapitalize="none" /></Field>
-        <Field label="Password" hint="6 to 32 characters"><input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" /></Field>
-        <Field label="E-mail"><input name="email" type="email" autocomplete="off" /></Field>
+        <Field
+          label="User name"
+          hint={
+            can("ROLE_INVENTORY_READ")
+              ? undefined
+              : "A name that was in use before owns the objects of the earlier user."
+          }>
+          <input name="userName" required autocomplete="off" autocapitalize="none" />
+        </Field>
+        <Field label="Password" hint="6 to 32 characters">
+          <input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" />
+        </Field>
+        <Field label="E-mail">
+          <input name="email" type="email" autocomplete="off" />
+        </Field>
         <Field label="Group" hint="A group gives rights. Without one the user may only log in.">
-          <select name="group"><option value="">none</option>{groups.filter((group) => group.name !== "devices").map((group) => <option key={group.id} value={group.id}>{group.name}</option>)}</select>
+          <select name="group">
+            <option value="">none</option>
+            {groups
+              .filter((group) => group.name !== "devices")
+              .map((group) => (
+                <option key={group.id} value={group.id}>
+                  {group.name}
+                </option>
+              ))}
+          </select>
         </Field>
       </Form>
     </Dialog>
@@ -127,17 +237,35 @@ function permissionsOf(text: string): Record<string, string[]> {
     lines.map((line) => {
       const [, id, permissions] = line.match(/^\s*(\d+)\s*:\s*(\S.*)$/) ?? [];
       if (!id) throw new Error(`"${line}" does not begin with the id of a device and a colon.`);
-      return [id, permissions.split(",").map((one) => one.trim()).filter(Boolean)];
+      return [
+        id,
+        permissions
+          .split(",")
+          .map((one) => one.trim())
+          .filter(Boolean),
+      ];
     }),
   );
 }
 
-function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Group[]; onClose: () => void; onChanged: () => void }) {
+function EditUser({
+  user,
+  groups,
+  onClose,
+  onChanged,
+}: {
+  user: User;
+  groups: Group[];
+  onClose: () => void;
+  onChanged: () => void;
+}) {
   const address = base() + path`/users/${user.userName}`;
   const member = new Set(user.groups?.references.map(({ group }) => group.id));
   const own = new Set(user.roles?.references.map(({ role }) => role.name));
   const loaded = useLoad(() => get<{ roles: Role[] }>("/user/roles?pageSize=2000"), []);
-  const before = Object.entries(user.devicePermissions ?? {}).map(([id, list]) => `${id}: ${list.join(", ")}`).join("\n");
+  const before = Object.entries(user.devicePermissions ?? {})
+    .map(([id, list]) => `${id}: ${list.join(", ")}`)
+    .join("\n");
   const send = async (form: FormData) => {
     const permissions = String(form.get("permissions"));
     const body: Record<string, unknown> = { email: form.get("email") || null };
@@ -146,12 +274,15 @@ function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Gr
     const { self } = await call<{ self: string }>("PUT", address, { body });
     const wanted = new Set(form.getAll("group").map(Number));
     for (const { id } of groups) {
-      if (wanted.has(Number(id)) && !member.has(id)) await call("POST", base() + path`/groups/${id}/users`, { body: { user: { self } } });
-      if (!wanted.has(Number(id)) && member.has(id)) await call("DELETE", base() + path`/groups/${id}/users/${user.userName}`);
+      if (wanted.has(Number(id)) && !member.has(id))
+        await call("POST", base() + path`/groups/${id}/users`, { body: { user: { self } } });
+      if (!wanted.has(Number(id)) && member.has(id))
+        await call("DELETE", base() + path`/groups/${id}/users/${user.userName}`);
     }
     const roles = new Set(form.getAll("role").map(String));
     for (const role of loaded.data.value?.roles ?? []) {
-      if (roles.has(role.name) && !own.has(role.name)) await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
+      if (roles.has(role.name) && !own.has(role.name))
+        await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
       if (!roles.has(role.name) && own.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
     }
     tell(`${user.userName} was changed. What it lost is out of force already.`);
@@ -161,23 +292,40 @@ function EditUser({ user, groups, onClose, onChanged }: { user: User; groups: Gr
   return (
     <Dialog title={`Edit ${user.userName}`} onClose={onClose}>
       <Form send={send} action="Save">
-        <Field label="E-mail"><input name="email" type="email" value={user.email} autocomplete="off" /></Field>
-        <Field label="New password" hint="Empty means that it stays."><input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" /></Field>
+        <Field label="E-mail">
+          <input name="email" type="email" value={user.email} autocomplete="off" />
+        </Field>
+        <Field label="New password" hint="Empty means that it stays.">
+          <input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" />
+        </Field>
         <div class="checks" role="group" aria-label="Groups">
-          {groups.map((group) => <label key={group.id} class="check"><input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}</label>)}
+          {groups.map((group) => (
+            <label key={group.id} class="check">
+              <input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}
+            </label>
+          ))}
         </div>
         <details>
           <summary>Roles of its own{own.size > 0 && ` (${own.size})`}, beside those of its groups</summary>
           <States of={loaded}>
             {({ roles }) => (
               <div class="checks" role="group" aria-label="Roles of its own">
-                {roles.map((role) => <label key={role.name} class="check" title={role.name}><input type="checkbox" name="role" value={role.name} defaultChecked={own.has(role.name)} /> {words(role.name)}</label>)}
+                {roles.map((role) => (
+                  <label key={role.name} class="check" title={role.name}>
+                    <input type="checkbox" name="role" value={role.name} defaultChecked={own.has(role.name)} />{" "}
+                    {words(role.name)}
+                  </label>
+                ))}
               </div>
             )}
           </States>
         </details>
-        <Field label="Permissions for single devices" hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
-          <textarea name="permissions" rows={3} class="code" spellcheck={false}>{before}</textarea>
+        <Field
+          label="Permissions for single devices"
+          hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
+          <textarea name="permissions" rows={3} class="code" spellcheck={false}>
+            {before}
+          </textarea>
         </Field>
       </Form>
     </Dialog>

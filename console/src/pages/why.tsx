@@ -30,20 +30,47 @@ export function Why({ of: operation }: { of: Operation }) {
     return () => clearInterval(timer);
   }, [operation.id, state]);
   if (!state) return null;
-  const cancel = () => call("PUT", path`/devicecontrol/operations/${operation.id}`, { body: { status: "FAILED", failureReason: `Cancelled by ${session.peek()?.user}` } });
+  const cancel = () =>
+    call("PUT", path`/devicecontrol/operations/${operation.id}`, {
+      body: { status: "FAILED", failureReason: `Cancelled by ${session.peek()?.user}` },
+    });
   return (
     <div class="why">
       <div class="between">
         <b>Why is it still {state}?</b>
         {can("ROLE_DEVICE_CONTROL_ADMIN") && (
-          <Action class="small" label="Cancel the operation" run={cancel} done="The operation is cancelled." confirm={{ title: "Cancel this operation?", text: operation.status === "PENDING" ? "It becomes FAILED. A device that asks later does not get it." : "It becomes FAILED. The device has it already and may carry it out nevertheless.", button: "Cancel operation" }}>Cancel</Action>
+          <Action
+            class="small"
+            label="Cancel the operation"
+            run={cancel}
+            done="The operation is cancelled."
+            confirm={{
+              title: "Cancel this operation?",
+              text:
+                operation.status === "PENDING"
+                  ? "It becomes FAILED. A device that asks later does not get it."
+                  : "It becomes FAILED. The device has it already and may carry it out nevertheless.",
+              button: "Cancel operation",
+            }}>
+            Cancel
+          </Action>
         )}
       </div>
       {error.value && <p class="problem">{error.value}</p>}
-      <p>It was created <Time at={operation.creationTime} as="ago" />.</p>
-      <ul>{diagnosis.value?.causes.map((cause) => <li key={cause.cause + cause.message}>{cause.message}.</li>)}</ul>
+      <p>
+        It was created <Time at={operation.creationTime} as="ago" />.
+      </p>
+      <ul>
+        {diagnosis.value?.causes.map((cause) => (
+          <li key={cause.cause + cause.message}>{cause.message}.</li>
+        ))}
+      </ul>
       {diagnosis.value?.agents?.map((agent) => (
-        <p key={agent.id} class="faint">{agent.name ?? agent.id}: {agent.connection.toLowerCase() === "unknown" ? "its connection is unknown" : agent.connection.toLowerCase()}, {agent.subscribed ? "subscribed" : "not subscribed"}, last message <Time at={agent.lastMessage} as="ago" /></p>
+        <p key={agent.id} class="faint">
+          {agent.name ?? agent.id}:{" "}
+          {agent.connection.toLowerCase() === "unknown" ? "its connection is unknown" : agent.connection.toLowerCase()},{" "}
+          {agent.subscribed ? "subscribed" : "not subscribed"}, last message <Time at={agent.lastMessage} as="ago" />
+        </p>
       ))}
     </div>
   );

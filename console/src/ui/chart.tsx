@@ -32,7 +32,12 @@ const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)"
 function timeLabels(splits: number[]): string[] {
   const span = splits[splits.length - 1] - splits[0];
   const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-  const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined, hourCycle: "h23" });
+  const time = new Intl.DateTimeFormat("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+    second: span < 600 ? "2-digit" : undefined,
+    hourCycle: "h23",
+  });
   return splits.map((seconds) => {
     const at = new Date(seconds * 1000);
     const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
@@ -41,7 +46,8 @@ function timeLabels(splits: number[]): string[] {
 }
 
 /** Returns the width that the labels of an axis need, in pixels. */
-const widthOf = (labels: string[] | null) => Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
+const widthOf = (labels: string[] | null) =>
+  Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
 
 /** Returns the indices of values without a neighbour, which a line alone would not show. */
 function isolated(values: ArrayLike<number | null | undefined>): number[] {
@@ -84,7 +90,10 @@ export function Chart(props: {
         width: 1.75,
         dash: line.dash,
         fill: props.fill ? faded(colorOf(line.color)) : undefined,
-        points: { size: 5, filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])) },
+        points: {
+          size: 5,
+          filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])),
+        },
         spanGaps: false,
       }));
       const axis = { stroke: colorOf("--faint"), grid, ticks: { show: false }, font: "12px system-ui", size: 34 };
@@ -95,14 +104,22 @@ export function Chart(props: {
           legend: { show: false },
           cursor: { drag: { x: true, y: false }, points: { size: 7 } },
           scales: { x: { range: (_, min, max) => rangeOf(min, max) } },
-          axes: [{ ...axis, space: 80, values: (_, splits) => timeLabels(splits) }, { ...axis, size: (_, labels) => widthOf(labels), space: 32, values: (_, splits) => valueLabels(splits) }],
+          axes: [
+            { ...axis, space: 80, values: (_, splits) => timeLabels(splits) },
+            { ...axis, size: (_, labels) => widthOf(labels), space: 32, values: (_, splits) => valueLabels(splits) },
+          ],
           series: [{}, ...drawn, ...(props.band ? drawn : [])],
-          bands: props.band ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) })) : [],
+          bands: props.band
+            ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) }))
+            : [],
           hooks: {
             setSelect: [(chart) => (zoomed.current = chart.select.width > 0)],
             setCursor: [(chart) => showValues(chart)],
             // The shown span, which tests read.
-            setScale: [({ scales: { x } }) => Object.assign(element.dataset, { from: Math.round(x.min ?? 0), to: Math.round(x.max ?? 0) })],
+            setScale: [
+              ({ scales: { x } }) =>
+                Object.assign(element.dataset, { from: Math.round(x.min ?? 0), to: Math.round(x.max ?? 0) }),
+            ],
           },
         },
         last,
@@ -129,13 +146,17 @@ export function Chart(props: {
         if (most == null || least == null) return "";
         return `${line.label} ${between(least, most)}${line.unit ? ` ${line.unit}` : ""}`;
       });
-      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString("en-GB"), ...parts.filter(Boolean)].join("  ·  ");
+      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString("en-GB"), ...parts.filter(Boolean)].join(
+        "  ·  ",
+      );
     };
     make();
     // The listener runs before that of the chart, which asks for the range.
     const unzoom = () => (zoomed.current = false);
     element.addEventListener("dblclick", unzoom, true);
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height }));
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: props.height }),
+    );
     observer.observe(element);
     dark.addEventListener("change", make);
     props.handle?.({
@@ -156,7 +177,11 @@ export function Chart(props: {
   useEffect(() => plot.current?.setData(props.data, !zoomed.current), [props.data]);
   return (
     <div class="chart" ref={box} role="img" aria-label={props.label}>
-      {props.unit && <div class="unit" aria-hidden="true">{props.unit}</div>}
+      {props.unit && (
+        <div class="unit" aria-hidden="true">
+          {props.unit}
+        </div>
+      )}
       <div class="readout" aria-hidden="true" />
     </div>
   );
@@ -165,4 +190,5 @@ export function Chart(props: {
 const numbers = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 5 });
 export const format = (value: number) => numbers.format(value);
 /** Returns a value, or the least and the most of a group of values. */
-export const between = (least: number, most: number) => (least === most ? format(most) : `${format(least)} to ${format(most)}`);
+export const between = (least: number, most: number) =>
+  least === most ? format(most) : `${format(least)} to ${format(most)}`;

@@ -34,7 +34,9 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>
       <div class="card-head">
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={close}><Icon name="cross" /></button>
+        <button type="button" class="plain" aria-label="Close" onClick={close}>
+          <Icon name="cross" />
+        </button>
       </div>
       {props.children}
     </dialog>

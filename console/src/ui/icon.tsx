@@ -9,7 +9,8 @@ const ICONS = {
   registration: "M12 5v14M5 12h14",
   live: "M3 12h4l3-7 4 14 3-7h4",
   modules: "M8 7l-5 5 5 5M16 7l5 5-5 5M13.5 5l-3 14",
-  users: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.5 2.5-6 6-6s6 2.5 6 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3 2.8 3 5.5",
+  users:
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.5 2.5-6 6-6s6 2.5 6 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3 2.8 3 5.5",
   applications: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
   tenants: "M4 20V8l8-4 8 4v12M9 20v-6h6v6",
   audit: "M6 4h9l4 4v12H6zM9 12h7M9 16h5",

@@ -12,7 +12,12 @@ export { Dialog } from "./dialog";
 export { Icon, type IconName } from "./icon";
 
 /** A page. Its heading gets the focus when the page opens, so that screen readers start there. */
-export function Page(props: { title: string; sub?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren }) {
+export function Page(props: {
+  title: string;
+  sub?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${props.title} · platform`;
@@ -22,7 +27,9 @@ export function Page(props: { title: string; sub?: ComponentChildren; actions?: 
     <>
       <header class="page-head">
         <div class="page-title">
-          <h1 tabIndex={-1} ref={heading}>{props.title}</h1>
+          <h1 tabIndex={-1} ref={heading}>
+            {props.title}
+          </h1>
           {props.sub && <p class="sub">{props.sub}</p>}
         </div>
         {props.actions && <div class="actions">{props.actions}</div>}
@@ -32,7 +39,12 @@ export function Page(props: { title: string; sub?: ComponentChildren; actions?: 
   );
 }
 
-export function Card(props: { title?: ComponentChildren; aside?: ComponentChildren; class?: string; children: ComponentChildren }) {
+export function Card(props: {
+  title?: ComponentChildren;
+  aside?: ComponentChildren;
+  class?: string;
+  children: ComponentChildren;
+}) {
   const id = useId();
   return (
     <section class={`card ${props.class ?? ""}`} aria-labelledby={props.title ? id : undefined}>
@@ -63,17 +75,25 @@ export function States<T>(props: {
       {error.value && (
         <div class="state error" role="alert">
           <p>{error.value.message}</p>
-          <button type="button" onClick={reload}>Try again</button>
+          <button type="button" onClick={reload}>
+            Try again
+          </button>
         </div>
       )}
       {shown === undefined && !error.value && (
         <div class="state" aria-busy="true">
-          <span class="skeleton" /><span class="skeleton" /><span class="skeleton" />
+          <span class="skeleton" />
+          <span class="skeleton" />
+          <span class="skeleton" />
           <span class="hidden">Loading</span>
         </div>
       )}
       {shown !== undefined &&
-        (props.isEmpty?.(shown) ? <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div> : props.children(shown))}
+        (props.isEmpty?.(shown) ? (
+          <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div>
+        ) : (
+          props.children(shown)
+        ))}
     </>
   );
 }
@@ -113,7 +133,10 @@ const dismiss = (id: number) => (toasts.value = toasts.value.filter((toast) => t
 /** Undoes an action, once. */
 const undo = (toast: Toast) => {
   dismiss(toast.id);
-  toast.undo?.().then(() => tell("Undone."), (error) => tell(`It could not be undone: ${asError(error).message}`, true));
+  toast.undo?.().then(
+    () => tell("Undone."),
+    (error) => tell(`It could not be undone: ${asError(error).message}`, true),
+  );
 };
 
 export function Toasts() {
@@ -122,8 +145,14 @@ export function Toasts() {
       {toasts.value.map((toast) => (
         <div key={toast.id} class={toast.bad ? "toast bad" : "toast"}>
           <span>{toast.text}</span>
-          {toast.undo && <button type="button" class="plain" onClick={() => undo(toast)}>Undo</button>}
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(toast.id)}><Icon name="cross" /></button>
+          {toast.undo && (
+            <button type="button" class="plain" onClick={() => undo(toast)}>
+              Undo
+            </button>
+          )}
+          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(toast.id)}>
+            <Icon name="cross" />
+          </button>
         </div>
       ))}
     </div>
@@ -158,7 +187,13 @@ export function Action(props: {
   };
   return (
     // A disabled button would lose the focus.
-    <button type="button" class={props.class} disabled={props.disabled} aria-disabled={busy.value} aria-label={props.label} onClick={run}>
+    <button
+      type="button"
+      class={props.class}
+      disabled={props.disabled}
+      aria-disabled={busy.value}
+      aria-label={props.label}
+      onClick={run}>
       {props.children}
     </button>
   );
@@ -175,11 +210,18 @@ export function Field(props: { label: string; hint?: ComponentChildren; children
 }
 
 /** A choice of one of a few options, as buttons that stay pressed. */
-export function Choice(props: { label: string; options: [value: string, text: string][]; value: string; onChange: (value: string) => void }) {
+export function Choice(props: {
+  label: string;
+  options: [value: string, text: string][];
+  value: string;
+  onChange: (value: string) => void;
+}) {
   return (
     <div class="choice" role="group" aria-label={props.label}>
       {props.options.map(([value, text]) => (
-        <button key={value} type="button" aria-pressed={props.value === value} onClick={() => props.onChange(value)}>{text}</button>
+        <button key={value} type="button" aria-pressed={props.value === value} onClick={() => props.onChange(value)}>
+          {text}
+        </button>
       ))}
     </div>
   );
@@ -205,12 +247,27 @@ export function Form(props: {
       problem.value = asError(failed).message;
     }
   };
-  const button = <button type="submit" class="primary" disabled={props.disabled}>{props.action}</button>;
+  const button = (
+    <button type="submit" class="primary" disabled={props.disabled}>
+      {props.action}
+    </button>
+  );
   return (
     <form class="stacked" data-kept onSubmit={submit}>
       {props.children}
-      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-      {props.beside ? <div class="between">{button}{props.beside}</div> : button}
+      {problem.value && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {props.beside ? (
+        <div class="between">
+          {button}
+          {props.beside}
+        </div>
+      ) : (
+        button
+      )}
     </form>
   );
 }

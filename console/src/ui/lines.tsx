@@ -35,6 +35,8 @@ export function valueLabels(splits: number[]): string[] {
     const words = new Intl.NumberFormat("en-GB", { notation: "engineering", maximumFractionDigits: digits });
     return splits.map((value) => (value === 0 ? "0" : words.format(value)));
   }
-  const words = new Intl.NumberFormat("en-GB", { maximumFractionDigits: Math.min(9, Math.max(0, Math.ceil(-Math.log10(step)))) });
+  const words = new Intl.NumberFormat("en-GB", {
+    maximumFractionDigits: Math.min(9, Math.max(0, Math.ceil(-Math.log10(step)))),
+  });
   return splits.map((value) => words.format(value));
 }

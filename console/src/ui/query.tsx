@@ -34,11 +34,16 @@ const COMBOBOX: object = { role: "combobox" };
 const PATH = /^[A-Za-z_][\w.]*$/;
 
 /** Adds the paths of the members of objects with their values, for texts and numbers. */
-export function addPaths(paths: Map<string, Set<string>>, objects: Record<string, unknown>[], hidden: Set<string>): Map<string, Set<string>> {
+export function addPaths(
+  paths: Map<string, Set<string>>,
+  objects: Record<string, unknown>[],
+  hidden: Set<string>,
+): Map<string, Set<string>> {
   const note = (path: string, value: unknown) => {
     const values = paths.get(path) ?? new Set();
     paths.set(path, values);
-    if (typeof value === "string" && value.length < 60 && values.size < 50) values.add(`'${value.replaceAll("'", "''")}'`);
+    if (typeof value === "string" && value.length < 60 && values.size < 50)
+      values.add(`'${value.replaceAll("'", "''")}'`);
     if (typeof value === "number" || typeof value === "boolean") values.add(String(value));
   };
   for (const object of objects.slice(0, 200)) {
@@ -63,13 +68,18 @@ export function suggest(before: string, paths: Map<string, Set<string>>): { word
   const last = rest.match(/(\S+)$/)?.[1] ?? "";
   const path = rest.match(/([\w.]+)\s+(eq|ne|gt|ge|lt|le)$/)?.[1];
   let list: Suggestion[];
-  if (path) list = [...(paths.get(path) ?? [])].map((text) => ({ text: `${text} `, about: "a value of these devices" }));
-  else if (/^\$orderby=/.test(word) || /\b(has|bygroupid)\($/.test(rest)) list = rest.endsWith("bygroupid(") ? [] : fields;
+  if (path)
+    list = [...(paths.get(path) ?? [])].map((text) => ({ text: `${text} `, about: "a value of these devices" }));
+  else if (/^\$orderby=/.test(word) || /\b(has|bygroupid)\($/.test(rest))
+    list = rest.endsWith("bygroupid(") ? [] : fields;
   else if (PATH.test(last) && !/^(and|or|not)$/.test(last)) list = OPERATORS;
   else if (/['\d)]$|\b(true|false|null)$/.test(rest)) list = JOINTS;
   else list = [...BEGINNINGS, ...fields];
   const begun = word.toLowerCase();
-  return { word, list: list.filter(({ text }) => text.toLowerCase().startsWith(begun) && text.trim() !== word).slice(0, MOST) };
+  return {
+    word,
+    list: list.filter(({ text }) => text.toLowerCase().startsWith(begun) && text.trim() !== word).slice(0, MOST),
+  };
 }
 
 export function QueryField(props: {
@@ -140,7 +150,12 @@ export function QueryField(props: {
       <ul id={`${id}-list`} class="suggestions" role="listbox" aria-label="Completions" hidden={!shown.value}>
         {shown.value?.list.map((one, index) => (
           // The default action is prevented so that the field keeps the focus.
-          <li key={one.text} id={`${id}-${index}`} role="option" aria-selected={index === chosen.value} onMouseDown={(event) => (event.preventDefault(), take(one))}>
+          <li
+            key={one.text}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === chosen.value}
+            onMouseDown={(event) => (event.preventDefault(), take(one))}>
             <code>{one.text.trim()}</code> <span class="faint">{one.about}</span>
           </li>
         ))}

@@ -45,7 +45,12 @@ const LONG = 3;
 
 /** The usual distance of values: the median of the last ones. */
 function usual(xs: number[]): number {
-  const distances = xs.slice(-100).map((x, index, all) => x - (all[index - 1] ?? x)).slice(1).filter((one) => one > 0).sort((a, b) => a - b);
+  const distances = xs
+    .slice(-100)
+    .map((x, index, all) => x - (all[index - 1] ?? x))
+    .slice(1)
+    .filter((one) => one > 0)
+    .sort((a, b) => a - b);
   return distances[Math.floor(distances.length / 2)] ?? Infinity;
 }
 
@@ -81,7 +86,9 @@ function endLines(xs: number[], column: Column): void {
 
 /** Aggregates have two columns for each series: the most, and then the least of all series. */
 function panelsOf({ series, values }: Series, seconds: number, band: boolean): Panel[] {
-  const times = Object.keys(values).map((time): [number, string] => [Date.parse(time) / 1000, time]).sort((a, b) => a[0] - b[0]);
+  const times = Object.keys(values)
+    .map((time): [number, string] => [Date.parse(time) / 1000, time])
+    .sort((a, b) => a[0] - b[0]);
   const keyOf = (one: Series["series"][number]) => `${one.type} ${one.unit ?? ""}`;
   const keys = [...new Set(series.map(keyOf))].slice(0, MOST_PANELS);
   return keys.map((key) => {
@@ -96,7 +103,10 @@ function panelsOf({ series, values }: Series, seconds: number, band: boolean): P
       fragment: series[columns[0]].type,
       unit: series[columns[0]].unit ?? "",
       names: columns.map((index) => series[index].name),
-      data: withGaps(rows.map(([seconds]) => seconds), all),
+      data: withGaps(
+        rows.map(([seconds]) => seconds),
+        all,
+      ),
     };
   });
 }
@@ -128,7 +138,9 @@ export function Charts({ id }: { id: string }) {
   );
   const take = (messages: Message[]) => {
     if (!panels.data.value) return;
-    const measured = messages.filter((one) => one.data.realtimeAction === "CREATE").map((one) => one.data.data as Measurement);
+    const measured = messages
+      .filter((one) => one.data.realtimeAction === "CREATE")
+      .map((one) => one.data.data as Measurement);
     if (!append(panels.data.value, measured)) return again();
     for (const panel of panels.data.value) handles.current.get(panel.key)?.set(panel.data);
     latest.value += 1;
@@ -138,8 +150,22 @@ export function Charts({ id }: { id: string }) {
   const most = useSignal(CHARTS_AT_FIRST);
   latest.value;
   return (
-    <Card title="Measurements" aside={<><Standing of={panels} /><Choice label="Span" value={span.value} options={Object.entries(SPANS).map(([key, { text }]) => [key, text])} onChange={(value) => (span.value = value)} /></>}>
-      {truncated.value && <p class="hint">There are more values than the server sends at once; only the newest are shown.</p>}
+    <Card
+      title="Measurements"
+      aside={
+        <>
+          <Standing of={panels} />
+          <Choice
+            label="Span"
+            value={span.value}
+            options={Object.entries(SPANS).map(([key, { text }]) => [key, text])}
+            onChange={(value) => (span.value = value)}
+          />
+        </>
+      }>
+      {truncated.value && (
+        <p class="hint">There are more values than the server sends at once; only the newest are shown.</p>
+      )}
       <States of={panels} isEmpty={(list) => list.length === 0} empty={<p>It measured nothing in this span.</p>}>
         {(list) => (
           <div class="panels">
@@ -148,7 +174,13 @@ export function Charts({ id }: { id: string }) {
                 <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
                 <ul class="legend">
                   {panel.names.map((name, index) => (
-                    <li key={name}><LineMark index={index} />{name} <b class="value" key={latest.value}>{last(panel, index)} {panel.unit}</b></li>
+                    <li key={name}>
+                      <LineMark index={index} />
+                      {name}{" "}
+                      <b class="value" key={latest.value}>
+                        {last(panel, index)} {panel.unit}
+                      </b>
+                    </li>
                   ))}
                 </ul>
                 <Chart
@@ -166,7 +198,16 @@ export function Charts({ id }: { id: string }) {
           </div>
         )}
       </States>
-      {(panels.data.value?.length ?? 0) > most.value && <p><span class="partial">{most.value} of {panels.data.value!.length} charts</span> <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>Show more charts</button></p>}
+      {(panels.data.value?.length ?? 0) > most.value && (
+        <p>
+          <span class="partial">
+            {most.value} of {panels.data.value!.length} charts
+          </span>{" "}
+          <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>
+            Show more charts
+          </button>
+        </p>
+      )}
     </Card>
   );
 }
@@ -185,18 +226,27 @@ function append(panels: Panel[], measured: Measurement[]): boolean {
     const at = Date.parse(one.time) / 1000;
     for (const [fragment, value] of Object.entries(one)) {
       if (typeof value !== "object" || value === null || fragment === "source") continue;
-      const series = Object.entries(value as Record<string, { value?: number }>).filter(([, entry]) => typeof entry?.value === "number");
+      const series = Object.entries(value as Record<string, { value?: number }>).filter(
+        ([, entry]) => typeof entry?.value === "number",
+      );
       if (series.length === 0) continue;
       const known = panels.filter((panel) => panel.fragment === fragment);
-      if (series.some(([name]) => !known.some((panel) => panel.names.includes(name)))) return panels.length >= MOST_PANELS;
-      for (const panel of known) if (series.some(([name]) => panel.names.includes(name))) add(panel, at, (name) => series.find(([other]) => other === name)?.[1].value);
+      if (series.some(([name]) => !known.some((panel) => panel.names.includes(name))))
+        return panels.length >= MOST_PANELS;
+      for (const panel of known)
+        if (series.some(([name]) => panel.names.includes(name)))
+          add(panel, at, (name) => series.find(([other]) => other === name)?.[1].value);
     }
   }
   return true;
 }
 
 /** Adds the values of one time to the data of a panel. A value may arrive after a younger one. */
-function add({ names, data: [xs, ...columns] }: Panel, at: number, valueOf: (name: string) => number | undefined): void {
+function add(
+  { names, data: [xs, ...columns] }: Panel,
+  at: number,
+  valueOf: (name: string) => number | undefined,
+): void {
   const before = xs[xs.length - 1] ?? at;
   if (at >= before) {
     if (at - before > LONG * usual(xs)) {

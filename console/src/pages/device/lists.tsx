@@ -23,7 +23,19 @@ const OPEN = "ACTIVE,ACKNOWLEDGED";
 const ENDED = 5;
 
 /** A link to the page with the whole list of one device. */
-const All = ({ to, id, param, status, children }: { to: string; id: string; param: string; status?: string; children: string }) => <a href={link([to], { [param]: id, status })}>{children}</a>;
+const All = ({
+  to,
+  id,
+  param,
+  status,
+  children,
+}: {
+  to: string;
+  id: string;
+  param: string;
+  status?: string;
+  children: string;
+}) => <a href={link([to], { [param]: id, status })}>{children}</a>;
 
 /** All open alarms, and the last ones that were cleared: how young those are says nothing about the open ones. */
 export function AlarmsOf({ id }: { id: string }) {
@@ -32,15 +44,26 @@ export function AlarmsOf({ id }: { id: string }) {
   const open = useList<Alarm>({
     ...page,
     params: { source: id, status: OPEN },
-    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status !== "CLEARED").sort(byTime) },
+    live: {
+      ...scope,
+      take: (list, messages) => apply(list, messages, (alarm) => alarm.status !== "CLEARED").sort(byTime),
+    },
   });
   const cleared = useList<Alarm>({
     ...page,
     params: { source: id, status: "CLEARED" },
     pageSize: ENDED,
-    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime) },
+    live: {
+      ...scope,
+      take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime),
+    },
   });
-  const both = { ...open, data: useComputed(() => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)]) };
+  const both = {
+    ...open,
+    data: useComputed(
+      () => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)],
+    ),
+  };
   const rows = useRef<HTMLUListElement>(null);
   useKeptFocus(rows);
   const watched = useSignal<string | null>(null);
@@ -48,16 +71,34 @@ export function AlarmsOf({ id }: { id: string }) {
   // Open alarms are read to their end.
   useEffect(() => open.more(), [open.rest.value]);
   return (
-    <Card title="Alarms" aside={<><ListStanding of={open} noun="open alarm" /><All to="alarms" id={id} param="source" status="ALL">All alarms</All></>}>
+    <Card
+      title="Alarms"
+      aside={
+        <>
+          <ListStanding of={open} noun="open alarm" />
+          <All to="alarms" id={id} param="source" status="ALL">
+            All alarms
+          </All>
+        </>
+      }>
       <States of={both} isEmpty={(list) => list.length === 0} empty={<p>It has no alarm.</p>}>
         {(list) => (
           <ul class="rows" ref={rows} tabIndex={-1}>
             {list.map((alarm) => (
               <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
                 <SeverityMark of={alarm.severity} />
-                <button type="button" class="plain as-link grow clip" title={`${alarm.text}\n${alarm.type}`} onClick={() => (watched.value = alarm.id)}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</button>
+                <button
+                  type="button"
+                  class="plain as-link grow clip"
+                  title={`${alarm.text}\n${alarm.type}`}
+                  onClick={() => (watched.value = alarm.id)}>
+                  {alarm.text}
+                  {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
+                </button>
                 <StatusMark of={alarm.status} />
-                <span class="faint nowrap"><Time at={alarm.time} /></span>
+                <span class="faint nowrap">
+                  <Time at={alarm.time} />
+                </span>
                 <AlarmActions of={alarm} />
               </li>
             ))}
@@ -75,10 +116,23 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
     member: "operations",
     params: { deviceId: device.id, revert: true },
     pageSize: 100,
-    live: { ...of("operations", device.id), take: (list, messages) => apply(list, messages, (one) => one.deviceId === device.id).sort((a, b) => Number(b.id) - Number(a.id)) },
+    live: {
+      ...of("operations", device.id),
+      take: (list, messages) =>
+        apply(list, messages, (one) => one.deviceId === device.id).sort((a, b) => Number(b.id) - Number(a.id)),
+    },
   });
   return (
-    <Card title="Operations" aside={<><Standing of={operations} /><All to="operations" id={device.id} param="device">{allOf(operations, "operation")}</All></>}>
+    <Card
+      title="Operations"
+      aside={
+        <>
+          <Standing of={operations} />
+          <All to="operations" id={device.id} param="device">
+            {allOf(operations, "operation")}
+          </All>
+        </>
+      }>
       <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>It was asked to do nothing yet.</p>}>
         {(list) => (
           <ul class="rows">
@@ -86,8 +140,12 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
               <li key={one.id} class="arrives operation">
                 <span class="line">
                   <StatusMark of={one.status} />
-                  <span class="grow clip"><b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span></span>
-                  <span class="faint nowrap"><Time at={one.creationTime} /></span>
+                  <span class="grow clip">
+                    <b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span>
+                  </span>
+                  <span class="faint nowrap">
+                    <Time at={one.creationTime} />
+                  </span>
                 </span>
                 <Why of={one} />
               </li>
@@ -119,19 +177,33 @@ export function EventsOf({ id }: { id: string }) {
           <ul class="rows">
             {list.slice(0, shown.value).map((one) => (
               <li key={one.id} class="arrives">
-                <span class="grow clip">{one.text} <span class="faint">{one.type}</span></span>
+                <span class="grow clip">
+                  {one.text} <span class="faint">{one.type}</span>
+                </span>
                 {one.plat_IsBinary && (
-                  <Action class="small" label={`Download ${one.plat_IsBinary.name ?? "the file"}`} run={() => download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)}>
-                    <Icon name="file" />File
+                  <Action
+                    class="small"
+                    label={`Download ${one.plat_IsBinary.name ?? "the file"}`}
+                    run={() =>
+                      download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)
+                    }>
+                    <Icon name="file" />
+                    File
                   </Action>
                 )}
-                <span class="faint nowrap"><Time at={one.time} /></span>
+                <span class="faint nowrap">
+                  <Time at={one.time} />
+                </span>
               </li>
             ))}
           </ul>
         )}
       </States>
-      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && <button type="button" onClick={more}>Show older events</button>}
+      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && (
+        <button type="button" onClick={more}>
+          Show older events
+        </button>
+      )}
     </Card>
   );
 }

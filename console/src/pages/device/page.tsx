@@ -32,8 +32,12 @@ export function DevicePage({ id }: { id: string }) {
   if (/^\d+$/.test(id)) return <Device id={id} />;
   return (
     <Page title="Unknown device">
-      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
-      <div class="state error" role="alert"><p>“{id}” is not the id of a device.</p></div>
+      <p class="back">
+        <a href={lastAddress("devices")}>← All devices</a>
+      </p>
+      <div class="state error" role="alert">
+        <p>“{id}” is not the id of a device.</p>
+      </div>
     </Page>
   );
 }
@@ -54,17 +58,30 @@ function Device({ id }: { id: string }) {
   return (
     <Page
       title={found?.name ?? `Device ${id}`}
-      sub={<><Summary of={found} id={id} /> <Standing of={device} /></>}
+      sub={
+        <>
+          <Summary of={found} id={id} /> <Standing of={device} />
+        </>
+      }
       actions={
         found && (
           <>
-            {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && <button type="button" class="primary" onClick={() => (creating.value = true)}>New operation</button>}
-            {can("ROLE_INVENTORY_ADMIN") && <button type="button" onClick={() => (editing.value = true)}>Edit</button>}
+            {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && (
+              <button type="button" class="primary" onClick={() => (creating.value = true)}>
+                New operation
+              </button>
+            )}
+            {can("ROLE_INVENTORY_ADMIN") && (
+              <button type="button" onClick={() => (editing.value = true)}>
+                Edit
+              </button>
+            )}
           </>
         )
-      }
-    >
-      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
+      }>
+      <p class="back">
+        <a href={lastAddress("devices")}>← All devices</a>
+      </p>
       <States of={device}>
         {(one) => (
           <div class="device">
@@ -97,9 +114,14 @@ function Summary({ of: device, id }: { of?: ManagedObject; id: string }) {
   const connection = (device.plat_Connection as { status?: string } | undefined)?.status;
   return (
     <>
-      <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} /> {status?.toLowerCase() ?? "not watched"}
+      <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} />{" "}
+      {status?.toLowerCase() ?? "not watched"}
       {connection && <>, {connection.toLowerCase()}</>}
-      {lastMessage && <>, last message <Time at={lastMessage} as="ago" /></>}
+      {lastMessage && (
+        <>
+          , last message <Time at={lastMessage} as="ago" />
+        </>
+      )}
       {device.type && <> · {device.type}</>} · id <code>{id}</code>
     </>
   );

@@ -15,23 +15,48 @@ interface Place extends PlatformEvent {
 const KEPT = 200;
 const [WIDTH, HEIGHT, EDGE] = [320, 200, 14];
 
-const isPlace = (event: Place) => typeof event.plat_Position?.lat === "number" && typeof event.plat_Position?.lng === "number";
+const isPlace = (event: Place) =>
+  typeof event.plat_Position?.lat === "number" && typeof event.plat_Position?.lng === "number";
 
 export function Track({ id }: { id: string }) {
   const places = useLoad(
-    () => get<{ events: Place[] }>(withQuery("/event/events", { source: id, fragmentType: "plat_Position", pageSize: KEPT })).then((page) => page.events.filter(isPlace)),
+    () =>
+      get<{ events: Place[] }>(
+        withQuery("/event/events", { source: id, fragmentType: "plat_Position", pageSize: KEPT }),
+      ).then((page) => page.events.filter(isPlace)),
     [id],
-    { ...of("events", id), take: (messages) => (places.data.value = apply(places.data.value ?? [], messages, isPlace).sort((a, b) => Date.parse(b.time) - Date.parse(a.time)).slice(0, KEPT)) },
+    {
+      ...of("events", id),
+      take: (messages) =>
+        (places.data.value = apply(places.data.value ?? [], messages, isPlace)
+          .sort((a, b) => Date.parse(b.time) - Date.parse(a.time))
+          .slice(0, KEPT)),
+    },
   );
   const list = places.data.value ?? [];
   if (list.length === 0) return null;
   const [newest] = list;
   return (
-    <Card title="Where it is" aside={<span><span class="faint"><Time at={newest.time} as="ago" /></span> <Standing of={places} /></span>}>
-      <svg class="track" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`The last ${list.length} positions; the newest is at ${inWords(newest)}`}>
+    <Card
+      title="Where it is"
+      aside={
+        <span>
+          <span class="faint">
+            <Time at={newest.time} as="ago" />
+          </span>{" "}
+          <Standing of={places} />
+        </span>
+      }>
+      <svg
+        class="track"
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`The last ${list.length} positions; the newest is at ${inWords(newest)}`}>
         <Way of={list} />
       </svg>
-      <p class="faint">{inWords(newest)} · the last {list.length} positions, north is up</p>
+      <p class="faint">
+        {inWords(newest)} · the last {list.length} positions, north is up
+      </p>
     </Card>
   );
 }
@@ -44,9 +69,16 @@ function Way({ of: list }: { of: Place[] }) {
   const points = list.map(({ plat_Position: at }) => [at!.lng! * shrink, -at!.lat!]).reverse();
   const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
-  const size = Math.max((Math.max(...xs) - left) / (WIDTH - 2 * EDGE), (Math.max(...ys) - top) / (HEIGHT - 2 * EDGE), 1e-9);
+  const size = Math.max(
+    (Math.max(...xs) - left) / (WIDTH - 2 * EDGE),
+    (Math.max(...ys) - top) / (HEIGHT - 2 * EDGE),
+    1e-9,
+  );
   const [width, height] = [(Math.max(...xs) - left) / size, (Math.max(...ys) - top) / size];
-  const place = ([x, y]: number[]) => [(x - left) / size + (WIDTH - width) / 2, (y - top) / size + (HEIGHT - height) / 2];
+  const place = ([x, y]: number[]) => [
+    (x - left) / size + (WIDTH - width) / 2,
+    (y - top) / size + (HEIGHT - height) / 2,
+  ];
   const shown = points.map(place);
   const [x, y] = shown[shown.length - 1];
   return (

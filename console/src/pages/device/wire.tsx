@@ -34,7 +34,13 @@ export function Wire({ id }: { id: string }) {
   useEffect(() => {
     const take = (kind: string) => (messages: Message[]) => {
       if (paused.value) return;
-      const newest = messages.slice(-KEPT).map((message): Row => ({ number: ++counter.current, at: new Date(), kind, action: message.data?.realtimeAction ?? "", data: message.data?.data }));
+      const newest = messages.slice(-KEPT).map((message): Row => ({
+        number: ++counter.current,
+        at: new Date(),
+        kind,
+        action: message.data?.realtimeAction ?? "",
+        data: message.data?.data,
+      }));
       rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
     };
     const seen = KINDS.filter(([, role]) => canSee(role));
@@ -42,15 +48,35 @@ export function Wire({ id }: { id: string }) {
     return () => subscriptions.forEach((one) => one.end());
   }, [id]);
   return (
-    <Card title="The wire" aside={<><ArrivalStanding />{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}<button type="button" class="small" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button></>}>
+    <Card
+      title="The wire"
+      aside={
+        <>
+          <ArrivalStanding />
+          {rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}
+          <button
+            type="button"
+            class="small"
+            aria-pressed={paused.value}
+            onClick={() => (paused.value = !paused.value)}>
+            {paused.value ? "Go on" : "Pause"}
+          </button>
+        </>
+      }>
       {rows.value.length === 0 ? (
-        <div class="state"><p>Nothing was notified since this page was opened. Notifications of this device appear here at once.</p></div>
+        <div class="state">
+          <p>Nothing was notified since this page was opened. Notifications of this device appear here at once.</p>
+        </div>
       ) : (
         <ol class="wire" tabIndex={0} aria-label="Notifications of this device">
           {rows.value.map((row) => (
             <li key={row.number}>
               <details>
-                <summary><span class="faint">{timeOfDay(row.at)}</span> <b>{row.kind}</b> <span class="mark">{row.action.toLowerCase()}</span> <span class="clip faint">{JSON.stringify(row.data).slice(0, 300)}</span></summary>
+                <summary>
+                  <span class="faint">{timeOfDay(row.at)}</span> <b>{row.kind}</b>{" "}
+                  <span class="mark">{row.action.toLowerCase()}</span>{" "}
+                  <span class="clip faint">{JSON.stringify(row.data).slice(0, 300)}</span>
+                </summary>
                 <pre>{JSON.stringify(row.data, null, 2)}</pre>
               </details>
             </li>
