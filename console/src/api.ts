@@ -2,7 +2,7 @@
 
 import { isCut } from "./cut";
 import { bearer, logOut, type Session, session } from "./session";
-import type { CurrentUser, Tenant, UserWithGroups } from "./types";
+import type { CurrentTenant, CurrentUser, User } from "./reference";
 
 export class ApiError extends Error {
   constructor(
@@ -156,7 +156,7 @@ function ended(token: string): void {
 /** Returns the user of a token with its rights. */
 export async function sessionOf(token: string): Promise<Session> {
   const authorization = bearer(token);
-  const tenant = await get<Tenant>("/tenant/currentTenant", { authorization });
+  const tenant = await get<CurrentTenant>("/tenant/currentTenant", { authorization });
   let me: CurrentUser | undefined;
   try {
     me = await get<CurrentUser>("/user/currentUser", { authorization });
@@ -164,7 +164,7 @@ export async function sessionOf(token: string): Promise<Session> {
     // A user without the right to read its own record can log in nevertheless.
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
   }
-  const name = tenant.name ?? tenant.id ?? "";
+  const name = tenant.name;
   const roles = new Set(me?.effectiveRoles?.map((role) => role.name));
   const permitted = me && !READS_ALL.every((role) => roles.has(role)) ? await permittedTo(me, name, token) : [];
   return { token, tenant: name, user: me?.userName ?? "unknown user", roles, permitted };
@@ -181,10 +181,9 @@ const READS_ALL = [
 
 /** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
 async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
-  const { groups } = await get<UserWithGroups>(path`/user/${tenant}/users/${me.userName}`, {
-    authorization: bearer(token),
-  }).catch((): UserWithGroups => ({}));
-  const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
+  const authorization = bearer(token);
+  const user = await get<User>(path`/user/${tenant}/users/${me.userName}`, { authorization }).catch(() => null);
+  const ofGroups = user?.groups.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
   return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }
 

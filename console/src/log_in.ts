@@ -2,14 +2,8 @@
 // can read, and which is renewed while the console is used.
 
 import { ApiError, call, get, replacing, sessionOf } from "./api";
+import type { AccessToken } from "./reference";
 import { basic, bearer, logOut, session } from "./session";
-
-/** The answer to a request for a token. */
-interface AccessToken {
-  accessToken?: string;
-  /** Seconds. */
-  expiresIn: number;
-}
 
 /** A token is renewed no more often than this. */
 const SHORTEST_MS = 1000;

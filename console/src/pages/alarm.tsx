@@ -5,11 +5,11 @@ import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
-import type { Alarm } from "../types";
+import type { Alarm, AuditRecord } from "../types";
 import { Dialog, SeverityMark, States, StatusMark } from "../ui/kit";
 import { Standing } from "../ui/standing";
 import { AlarmActions } from "./alarms";
-import { type AuditRecord, changesOf } from "./audit";
+import { changesOf } from "./audit";
 
 /** Members that the window shows in words. */
 const COMMON = new Set([

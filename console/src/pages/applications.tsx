@@ -4,22 +4,11 @@ import { useSignal } from "@preact/signals";
 import { call, path, upload } from "../api";
 import { useList } from "../list";
 import { useEvery } from "../load";
+import type { Application } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
-
-interface Application {
-  id: string;
-  name: string;
-  type: string;
-  availability: string;
-  contextPath?: string;
-  externalUrl?: string;
-  activeVersionId?: string;
-  owner?: { tenant: { id: string } };
-  health?: { status: string; since?: string; message?: string };
-}
 
 const HEALTH_SECONDS = 5;
 const KINDS: Record<string, string> = {

@@ -4,22 +4,11 @@ import { useSignal } from "@preact/signals";
 import { useList } from "../list";
 import { chooseParams, route } from "../router";
 import { Time } from "../time";
+import type { AuditRecord } from "../types";
 import { Exports } from "../ui/export";
 import { Page, States } from "../ui/kit";
 import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
-
-export interface AuditRecord {
-  id: string;
-  time: string;
-  type: string;
-  activity: string;
-  text: string;
-  user?: string;
-  severity: string;
-  source: { id: string };
-  changes?: { attribute?: string; previousValue?: unknown; newValue?: unknown }[];
-}
 
 export function Audit() {
   const user = route.value.params.get("user") ?? "";
@@ -81,8 +70,8 @@ export function Audit() {
 
 export const changesOf = (one: AuditRecord) =>
   one.changes
-    ?.map((change) => `${change.attribute}: ${show(change.previousValue)} → ${show(change.newValue)}`)
-    .join(", ") ?? "";
+    .map((change) => `${change.attribute}: ${show(change.previousValue)} → ${show(change.newValue)}`)
+    .join(", ");
 const show = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 const EXPORTED: Record<string, (one: AuditRecord) => unknown> = {
@@ -93,7 +82,7 @@ const EXPORTED: Record<string, (one: AuditRecord) => unknown> = {
   activity: (one) => one.activity,
   text: (one) => one.text,
   changes: changesOf,
-  source: (one) => one.source?.id,
+  source: (one) => one.source.id,
 };
 
 const COLUMNS: Column<AuditRecord>[] = [
@@ -123,5 +112,5 @@ const COLUMNS: Column<AuditRecord>[] = [
       </span>
     ),
   },
-  { title: "Source", width: "6rem", wide: true, cell: (one) => <code class="clip">{one.source?.id}</code> },
+  { title: "Source", width: "6rem", wide: true, cell: (one) => <code class="clip">{one.source.id}</code> },
 ];

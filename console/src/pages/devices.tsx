@@ -35,8 +35,7 @@ const NOT_IN_QUERIES = new Set([
   "additionParents",
 ]);
 
-export const availabilityOf = (device: ManagedObject) =>
-  (device.plat_Availability as { status?: string; lastMessage?: string } | undefined) ?? {};
+export const availabilityOf = (device: ManagedObject) => device.plat_Availability ?? {};
 
 interface Filters {
   text: string;
@@ -222,7 +221,7 @@ const COLUMNS: Column<ManagedObject>[] = [
 ];
 
 export function AlarmCounts({ of }: { of: ManagedObject }) {
-  const counts = of.plat_ActiveAlarmsStatus as Record<string, number> | undefined;
+  const counts = of.plat_ActiveAlarmsStatus;
   const open = ["critical", "major", "minor", "warning"].filter((severity) => counts?.[severity]);
   return (
     <span class="counts">

@@ -4,19 +4,9 @@ import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";
 import type { List } from "../list";
 import { useLoad } from "../load";
+import type { Group, Role } from "../reference";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
-
-export interface Group {
-  id: number;
-  name: string;
-  description?: string;
-  roles?: { references: { role: Role }[] };
-}
-export interface Role {
-  name: string;
-  self: string;
-}
 
 export const words = (role: string) =>
   role

@@ -7,19 +7,12 @@ import { call, get, path } from "../api";
 import { subscribe } from "../live";
 import { useList } from "../list";
 import { asError, useLoad } from "../load";
+import type { Module } from "../reference";
 import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
 import { Time, timeOfDay } from "../time";
 import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
 import { ArrivalStanding, ListStanding, MoreRows } from "../ui/standing";
-
-interface Module {
-  id: string;
-  name: string;
-  status: string;
-  lastModified: string;
-  warnings?: string[];
-}
 
 const NEW = `module hot;
 

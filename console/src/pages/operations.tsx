@@ -8,7 +8,8 @@ import { chooseParams, link, route } from "../router";
 import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
-import type { ManagedObject, Operation, OperationState } from "../types";
+import type { OperationStatus } from "../reference";
+import type { ManagedObject, Operation } from "../types";
 import { Exports } from "../ui/export";
 import { Choice, Dialog, Page, States, StatusMark } from "../ui/kit";
 import { ListStanding } from "../ui/standing";
@@ -17,7 +18,7 @@ import { NewOperation } from "./new_operation";
 import { BulkOperations, NewBulkOperation } from "./rollouts";
 import { Why } from "./why";
 
-const STATES: OperationState[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
+const STATES: OperationStatus[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
 /** Members of an operation that do not describe its task. */
 const COMMON = new Set([
   "id",

@@ -3,15 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { call, path } from "../api";
 import { useList } from "../list";
+import type { Option } from "../reference";
 import { can } from "../session";
 import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
-
-interface Option {
-  category: string;
-  key: string;
-  value: string;
-}
 
 const nameOf = (one: Option) => `${one.category} / ${one.key}`;
 

@@ -11,15 +11,15 @@ import { link } from "../router";
 import { seen, useScope } from "../scope";
 import { can, canSee, session } from "../session";
 import { Time } from "../time";
-import type { Alarm, ManagedObject, Notification, SeverityName } from "../types";
+import type { LiveStatistics, Severity } from "../reference";
+import type { Alarm, ManagedObject, Notification } from "../types";
 import { Chart, type ChartHandle, type Data } from "../ui/chart";
 import { Card, Page, SeverityMark, States } from "../ui/kit";
 import { ArrivalStanding, Standing } from "../ui/standing";
 import { availabilityOf } from "./devices";
 import { BulkOperations } from "./rollouts";
-import type { Activity } from "./usage";
 
-export const SEVERITIES: SeverityName[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
+export const SEVERITIES: Severity[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
 
 /** Devices are counted again at most this often while they change, and alarms this often. */
 const CALM_SECONDS = 5;
@@ -297,7 +297,7 @@ function useDelivered(): number | null {
     if (!can("ROLE_TENANT_STATISTICS_READ")) return;
     const ask = () =>
       document.hidden ||
-      get<{ tenants: Activity[] }>("/tenant/statistics/live")
+      get<LiveStatistics>("/tenant/statistics/live")
         .then(
           ({ tenants }) =>
             (rate.value = tenants.find((one) => one.tenantId === session.value?.tenant)?.deliveriesPerSecond ?? 0),
@@ -422,8 +422,7 @@ function Silent() {
                   <b>{device.name ?? device.id}</b>
                 </a>
                 <span class="faint nowrap">
-                  last message{" "}
-                  <Time at={(device.plat_Availability as { lastMessage?: string })?.lastMessage} as="ago" />
+                  last message <Time at={availabilityOf(device).lastMessage} as="ago" />
                 </span>
               </li>
             ))}

@@ -5,23 +5,15 @@ import { call, get, path } from "../api";
 import { useList } from "../list";
 import { useLoad } from "../load";
 import { changePassword } from "../log_in";
+import type { AccessTokenCollection, CurrentUser, TokenClient } from "../reference";
 import { can, logOut, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Field, Form, Page, States, tell } from "../ui/kit";
 import { ListStanding, MoreRows, Standing } from "../ui/standing";
 import { RightsCard } from "./rights";
 
-interface Me {
-  userName: string;
-  email?: string;
-  firstName?: string;
-  lastName?: string;
-  phone?: string;
-  lastPasswordChange?: string;
-}
-
 export function Profile() {
-  const me = useLoad(() => get<Me>("/user/currentUser"), []);
+  const me = useLoad(() => get<CurrentUser>("/user/currentUser"), []);
   const { tenant, user } = session.value!;
   return (
     <Page
@@ -82,18 +74,9 @@ function Password({ changed, onChanged }: { changed?: string; onChanged: () => v
   );
 }
 
-interface Token {
-  id: string;
-  name: string;
-  scope: string;
-  creationTime: string;
-  expirationTime: string;
-  current: boolean;
-}
-
 /** The log-ins and tokens of the user. */
 function LogIns() {
-  const tokens = useLoad(() => get<{ tokens: Token[] }>("/user/currentUser/tokens"), []);
+  const tokens = useLoad(() => get<AccessTokenCollection>("/user/currentUser/tokens"), []);
   return (
     <Card
       title="Where you are logged in"
@@ -147,7 +130,7 @@ function LogIns() {
   );
 }
 
-function Person({ of: me, onChanged }: { of: Me; onChanged: () => void }) {
+function Person({ of: me, onChanged }: { of: CurrentUser; onChanged: () => void }) {
   const send = async (form: FormData) => {
     const given = ["firstName", "lastName", "email", "phone"].map((name) => [
       name,
@@ -173,15 +156,6 @@ function Person({ of: me, onChanged }: { of: Me; onChanged: () => void }) {
       </Field>
     </Form>
   );
-}
-
-interface TokenClient {
-  clientId: string;
-  clientSecret?: string;
-  name: string;
-  user: string;
-  scope: string;
-  creationTime: string;
 }
 
 function TokenClients() {

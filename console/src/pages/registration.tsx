@@ -4,23 +4,19 @@ import { useSignal } from "@preact/signals";
 import { call, path, upload } from "../api";
 import { useList } from "../list";
 import { useEvery } from "../load";
+import type { BulkRegistrationResult, NewDeviceRequest } from "../reference";
 import { link } from "../router";
 import { can } from "../session";
 import { Action, Card, Field, Form, Page, States, StatusMark } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
 
-interface Request {
-  id: string;
-  status: "WAITING_FOR_CONNECTION" | "PENDING_ACCEPTANCE" | "ACCEPTED";
-}
-
 /** Registration requests cause no notifications, so this page reads them regularly while it is visible. */
 const ASK_EVERY_SECONDS = 2;
 
 export function Registration() {
-  const requests = useList<Request>({ path: "/devicecontrol/newDeviceRequests", member: "newDeviceRequests" });
+  const requests = useList<NewDeviceRequest>({ path: "/devicecontrol/newDeviceRequests", member: "newDeviceRequests" });
   useEvery(ASK_EVERY_SECONDS, requests.reload);
-  const addressOf = (one: Request) => path`/devicecontrol/newDeviceRequests/${one.id}`;
+  const addressOf = (one: NewDeviceRequest) => path`/devicecontrol/newDeviceRequests/${one.id}`;
   return (
     <Page title="Registration">
       <div class="two">
@@ -77,7 +73,7 @@ export function Registration() {
   );
 }
 
-const EXPLAINED: Record<Request["status"], string> = {
+const EXPLAINED: Record<NewDeviceRequest["status"], string> = {
   WAITING_FOR_CONNECTION: "It has not asked yet.",
   PENDING_ACCEPTANCE: "It asks for access. Accept it if it is yours.",
   ACCEPTED: "It gets its password when it asks next.",
@@ -115,18 +111,10 @@ function One({ onCreated }: { onCreated: () => void }) {
   );
 }
 
-interface Result {
-  numberOfAll: number;
-  numberOfCreated: number;
-  numberOfFailed: number;
-  numberOfSuccessful: number;
-  failedCreationList: { deviceId?: string; failureReason: string }[];
-}
-
 function Many({ onDone }: { onDone: () => void }) {
   const preview = useSignal<string[][] | null>(null);
   const file = useSignal<File | null>(null);
-  const result = useSignal<Result | null>(null);
+  const result = useSignal<BulkRegistrationResult | null>(null);
   const choose = async (event: Event) => {
     const chosen = (event.target as HTMLInputElement).files?.[0] ?? null;
     [file.value, result.value] = [chosen, null];
@@ -136,7 +124,7 @@ function Many({ onDone }: { onDone: () => void }) {
   const send = async () => {
     [arrived.value, result.value] = [0, null];
     try {
-      result.value = await upload<Result>(
+      result.value = await upload<BulkRegistrationResult>(
         "/devicecontrol/bulkNewDeviceRequests",
         file.value!,
         (part) => (arrived.value = part),
@@ -219,7 +207,7 @@ function Many({ onDone }: { onDone: () => void }) {
 const isSecret = (head: string[], index: number) => index >= head.length || /CREDENTIALS|PASSWORD/i.test(head[index]);
 
 /** The rows that failed, each with the server's reason. */
-function Failures({ of: rows }: { of: Result["failedCreationList"] }) {
+function Failures({ of: rows }: { of: BulkRegistrationResult["failedCreationList"] }) {
   return (
     <div class="scroll failures" tabIndex={0} role="region" aria-label="Rows that failed">
       <table>

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { call, get, path } from "../api";
 import { useList } from "../list";
 import { asError, useLoad } from "../load";
+import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../reference";
 import { can } from "../session";
 import { Time } from "../time";
 import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
@@ -18,31 +19,13 @@ const KINDS: [string, string][] = [
   ["AUDIT", "audit records"],
 ];
 
-interface Rule {
-  id: string;
-  dataType: string;
-  fragmentType: string;
-  type: string;
-  source: string;
-  maximumAge: number;
-}
-interface Preview {
-  before: string;
-  matching: Record<string, number>;
-}
-interface Run {
-  dueTime: string;
-  status: string;
-  deleted: Record<string, number>;
-}
-
 const counts = (of: Record<string, number>) =>
   Object.entries(of)
     .filter(([, number]) => number > 0)
     .map(([kind, number]) => `${number.toLocaleString()} ${kind.toLowerCase()}${number === 1 ? "" : "s"}`)
     .join(", ") || "nothing";
 
-const described = (rule: Rule) => {
+const described = (rule: RetentionRule) => {
   const parts = [
     ["type", rule.type],
     ["fragment", rule.fragmentType],
@@ -52,9 +35,9 @@ const described = (rule: Rule) => {
 };
 
 export function Retention() {
-  const rules = useList<Rule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
+  const rules = useList<RetentionRule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
   const runs = useLoad(
-    () => get<{ retentionRuns: Run[] }>("/retention/runs?pageSize=3").then((page) => page.retentionRuns),
+    () => get<RetentionRunCollection>("/retention/runs?pageSize=3").then((page) => page.retentionRuns),
     [],
   );
   const creating = useSignal(false);
@@ -102,10 +85,10 @@ export function Retention() {
   );
 }
 
-function OneRule({ of: rule, mayChange, onChanged }: { of: Rule; mayChange: boolean; onChanged: () => void }) {
+function OneRule({ of: rule, mayChange, onChanged }: { of: RetentionRule; mayChange: boolean; onChanged: () => void }) {
   const preview = useSignal("");
   const show = async () => {
-    const found = await get<Preview>(path`/retention/retentions/${rule.id}/preview`);
+    const found = await get<RetentionPreview>(path`/retention/retentions/${rule.id}/preview`);
     preview.value = `Now it would delete ${counts(found.matching)}.`;
   };
   return (
@@ -152,7 +135,7 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
     const form = (event.currentTarget as HTMLElement).closest("form")!;
     if (!form.reportValidity()) return;
     try {
-      const found = await call<Preview>("POST", "/retention/preview", { body: bodyOf(new FormData(form)) });
+      const found = await call<RetentionPreview>("POST", "/retention/preview", { body: bodyOf(new FormData(form)) });
       preview.value = `Now it would delete ${counts(found.matching)}.`;
     } catch (error) {
       preview.value = asError(error).message;

@@ -4,7 +4,8 @@ import { get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { session } from "../session";
-import type { CurrentUser, ManagedObject, UserWithGroups } from "../types";
+import type { CurrentUser, User } from "../reference";
+import type { ManagedObject } from "../types";
 import { Card, States } from "../ui/kit";
 import { Standing } from "../ui/standing";
 import { words } from "./groups";
@@ -30,7 +31,7 @@ async function read(): Promise<Rights> {
   const { tenant, user } = session.peek()!;
   const [me, record] = await Promise.all([
     get<CurrentUser>("/user/currentUser"),
-    get<UserWithGroups>(path`/user/${tenant}/users/${user}`),
+    get<User>(path`/user/${tenant}/users/${user}`),
   ]);
   const holders: [string, Permissions][] = [
     ["your own", me.devicePermissions ?? {}],

@@ -179,7 +179,7 @@ function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: bool
               run={() => call("DELETE", address).then(onChanged)}
               confirm={{
                 title: `Stop ${titleOf(one.operationPrototype)}?`,
-                text: `${one.progress.pending ?? 0} devices have not received it yet.`,
+                text: `${one.progress.pending} devices have not received it yet.`,
                 button: "Stop roll-out",
               }}
               done="No more devices get the operation. Those that have it keep it.">

@@ -6,6 +6,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api";
 import { useLoad } from "../load";
+import type { BackgroundJob, Readiness } from "../reference";
 import { can } from "../session";
 import { Time } from "../time";
 import { Chart, type Data, format } from "../ui/chart";
@@ -17,23 +18,6 @@ import { Busy, bytes } from "./usage";
 const ASK_EVERY = 2000;
 /** The number of samples that the charts keep, which is five minutes. */
 const KEPT = 150;
-
-interface Job {
-  name: string;
-  periodSeconds?: number;
-  lease: boolean;
-  lastRun?: string;
-  lastResult?: "DONE" | "FAILED" | "PANICKED";
-  failures: number;
-  panics: number;
-}
-interface Readiness {
-  status: string;
-  writes?: string;
-  reason?: string;
-  /** Absent where the server has no metrics, and at a server of an earlier version. */
-  jobs?: Job[];
-}
 
 interface Sample {
   at: number;
@@ -166,7 +150,7 @@ export function ServerPage() {
 }
 
 /** The background jobs, those that fail first. */
-function Jobs({ jobs, aside }: { jobs: Job[]; aside: ComponentChildren }) {
+function Jobs({ jobs, aside }: { jobs: BackgroundJob[]; aside: ComponentChildren }) {
   const sorted = [...jobs].sort((one, other) => other.failures - one.failures || one.name.localeCompare(other.name));
   return (
     <Card title="Background jobs" aside={aside}>

@@ -2,6 +2,7 @@
 
 import { call, get, path } from "../api";
 import { useEvery, useLoad } from "../load";
+import type { ClientSession, ClientSessionCollection } from "../reference";
 import { pathOf } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
@@ -9,33 +10,17 @@ import { Action, Card, States } from "../ui/kit";
 import { Standing } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
 
-interface ClientSession {
-  id: string;
-  user: string;
-  creationTime: string;
-  address?: string;
-  transport: string;
-  server: string;
-  subscriptions: string[];
-  queuedNotificationCount: number;
-  lastDeliveryTime?: string;
-  holdsConnect: boolean;
-}
-interface Collection {
-  sessions: ClientSession[];
-  missingServers: string[];
-  next?: string;
-}
-
 const ASK_EVERY_SECONDS = 5;
 const PAGE_SIZE = 2000;
 const MOST = 10_000;
+type Found = Pick<ClientSessionCollection, "sessions" | "missingServers" | "next">;
+
 /** Reads the sessions to the end, or as many as the page shows. */
-async function read(): Promise<Collection> {
-  const all: Collection = { sessions: [], missingServers: [] };
+async function read(): Promise<Found> {
+  const all: Found = { sessions: [], missingServers: [] };
   let address: string | undefined = `/tenant/sessions?pageSize=${PAGE_SIZE}`;
   while (address && all.sessions.length < MOST) {
-    const page: Collection = await get(address);
+    const page: ClientSessionCollection = await get(address);
     all.sessions.push(...page.sessions);
     all.missingServers = page.missingServers;
     address = page.next && pathOf(page.next);

@@ -5,7 +5,7 @@ import { call, path } from "../api";
 import { useList } from "../list";
 import { can, isManagement, session } from "../session";
 import { Time } from "../time";
-import type { Tenant } from "../types";
+import type { Tenant } from "../reference";
 import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
 import { Options } from "./options";
@@ -34,7 +34,7 @@ export function Tenants() {
 }
 
 function Managed({ creating }: { creating: Signal<boolean> }) {
-  const tenants = useList<Tenant>({ path: "/tenant/tenants", member: "tenants", keyOf: (one) => one.id ?? "" });
+  const tenants = useList<Tenant>({ path: "/tenant/tenants", member: "tenants", keyOf: (one) => one.id });
   const editing = useSignal<Tenant | null>(null);
   const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
@@ -68,7 +68,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
                       <td>{one.company}</td>
                       <td>{one.domain}</td>
                       <td>
-                        <StatusMark of={one.status ?? ""} />
+                        <StatusMark of={one.status} />
                       </td>
                       <td>
                         <Time at={one.creationTime} />
@@ -78,7 +78,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
                           type="button"
                           class="small"
                           aria-label={`Limits of ${one.id}`}
-                          onClick={() => (open.value = one.id ?? null)}>
+                          onClick={() => (open.value = one.id)}>
                           Limits
                         </button>
                         {mayChange && (

@@ -3,46 +3,14 @@
 import { useSignal } from "@preact/signals";
 import { call, get, path, withQuery } from "../api";
 import { useEvery, useLoad } from "../load";
+import type { LiveStatistics, TenantLimits, TenantStorage, TenantUsageStatisticsCollection } from "../reference";
 import { can } from "../session";
 import { Time } from "../time";
 import { format } from "../ui/chart";
 import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
 import { Standing } from "../ui/standing";
 
-interface Limit {
-  value: number | null;
-  from: "tenant" | "parent" | "server";
-  usage: number | null;
-}
-export interface Limits {
-  tenant: string;
-  limits: Record<string, Limit>;
-}
-interface Storage {
-  measurementTime?: string;
-  storageSize: number;
-  storageGrowthPerDay?: number;
-  nouns: Record<string, { count: number; storageSize: number }>;
-}
-interface Day {
-  day: string;
-  requestCount: number;
-  totalResourceCreateAndUpdateCount: number;
-  notificationsDeliveredCount: number;
-  sessionsPeakCount: number;
-  storageSize: number;
-}
-export interface Activity {
-  tenantId: string;
-  sessionCount: number;
-  heldPollCount: number;
-  socketCount: number;
-  queuedNotificationCount: number;
-  requestsPerSecond: number;
-  writesPerSecond: number;
-  deliveriesPerSecond: number;
-}
-
+type LimitName = keyof TenantLimits["limits"];
 const LABELS: Record<string, string> = {
   requestsPerSecond: "requests a second",
   requestBurst: "requests at once",
@@ -92,7 +60,7 @@ export function Usage() {
 }
 
 function OwnLimits() {
-  const limits = useLoad(() => orNothing<Limits>("/tenant/limits"), []);
+  const limits = useLoad(() => orNothing<TenantLimits>("/tenant/limits"), []);
   useEvery(LIMIT_SECONDS, limits.reload);
   if (limits.data.value === null) return null;
   return (
@@ -103,7 +71,7 @@ function OwnLimits() {
 }
 
 /** The limits with their usage. */
-export function Bars({ of: { limits } }: { of: Limits }) {
+export function Bars({ of: { limits } }: { of: TenantLimits }) {
   return (
     <ul class="limits">
       {Object.entries(limits).map(([name, { value, usage, from }]) => {
@@ -131,7 +99,7 @@ export function Bars({ of: { limits } }: { of: Limits }) {
 }
 
 function Stored() {
-  const stored = useLoad(() => orNothing<Storage>("/tenant/statistics/storage"), []);
+  const stored = useLoad(() => orNothing<TenantStorage>("/tenant/statistics/storage"), []);
   if (stored.data.value === null) return null;
   return (
     <Card
@@ -189,7 +157,7 @@ function Stored() {
 function Days() {
   const days = useLoad(
     () =>
-      orNothing<{ usageStatistics: Day[] }>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
+      orNothing<TenantUsageStatisticsCollection>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
         (page) => page?.usageStatistics ?? null,
       ),
     [],
@@ -246,7 +214,7 @@ function Days() {
 /** The current activity of tenants at all servers. */
 export function Busy() {
   const live = useLoad(
-    () => orNothing<{ tenants: Activity[] }>("/tenant/statistics/live").then((found) => found?.tenants ?? null),
+    () => orNothing<LiveStatistics>("/tenant/statistics/live").then((found) => found?.tenants ?? null),
     [],
   );
   useEvery(BUSY_SECONDS, live.reload);
@@ -317,10 +285,10 @@ export function Busy() {
 /** The limits of a subtenant: the usage and a form for other values. */
 export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {
   const address = path`/tenant/tenants/${tenant}/limits`;
-  const limits = useLoad(() => get<Limits>(address), [address]);
+  const limits = useLoad(() => get<TenantLimits>(address), [address]);
   useEvery(LIMIT_SECONDS, limits.reload);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
-  const chosen = useSignal("devices");
+  const chosen = useSignal<LimitName>("devices");
   const put = (value: number | null) => call("PUT", address, { body: { [chosen.value]: value } }).then(limits.reload);
   const send = async (form: FormData) => {
     await put(Number(form.get("value")));
@@ -345,7 +313,9 @@ export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => v
                   </Action>
                 }>
                 <Field label="Limit">
-                  <select value={chosen.value} onChange={(event) => (chosen.value = event.currentTarget.value)}>
+                  <select
+                    value={chosen.value}
+                    onChange={(event) => (chosen.value = event.currentTarget.value as LimitName)}>
                     {Object.keys(found.limits).map((name) => (
                       <option key={name} value={name}>
                         {LABELS[name] ?? name}
@@ -361,7 +331,7 @@ export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => v
                     min="0"
                     required
                     key={chosen.value}
-                    defaultValue={found.limits[chosen.value]?.value ?? ""}
+                    defaultValue={found.limits[chosen.value].value ?? ""}
                   />
                 </Field>
               </Form>

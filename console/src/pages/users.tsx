@@ -4,25 +4,14 @@ import { useSignal } from "@preact/signals";
 import { call, count, get, path } from "../api";
 import { useList } from "../list";
 import { useLoad } from "../load";
+import type { Group, Role, User } from "../reference";
 import { chooseParams, route } from "../router";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
 import { ask } from "../ui/question";
 import { ListStanding, MoreRows } from "../ui/standing";
-import { Groups, type Group, type Role, words } from "./groups";
-
-interface User {
-  id: string;
-  userName: string;
-  email?: string;
-  enabled: boolean;
-  owner?: string;
-  lastPasswordChange?: string;
-  groups?: { references: { group: Group }[] };
-  roles?: { references: { role: { name: string } }[] };
-  devicePermissions?: Record<string, string[]>;
-}
+import { Groups, words } from "./groups";
 
 const base = () => path`/user/${session.value!.tenant}`;
 

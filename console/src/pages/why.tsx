@@ -6,7 +6,8 @@ import { call, get, path } from "../api";
 import { asError } from "../load";
 import { can, session } from "../session";
 import { Time } from "../time";
-import type { Diagnosis, Operation } from "../types";
+import type { OperationDiagnosis } from "../reference";
+import type { Operation } from "../types";
 import { Action } from "../ui/kit";
 
 const ASK_EVERY_MS = 5000;
@@ -14,14 +15,14 @@ const STILL: Record<string, string> = { PENDING: "pending", EXECUTING: "executin
 
 /** The reasons are requested again while the operation has not ended. */
 export function Why({ of: operation }: { of: Operation }) {
-  const diagnosis = useSignal<Diagnosis | null>(null);
+  const diagnosis = useSignal<OperationDiagnosis | null>(null);
   const error = useSignal("");
   const state = STILL[operation.status];
   useEffect(() => {
     if (!state) return;
     const ask = () => {
       if (document.hidden) return;
-      get<Diagnosis>(path`/devicecontrol/operations/${operation.id}/diagnosis`)
+      get<OperationDiagnosis>(path`/devicecontrol/operations/${operation.id}/diagnosis`)
         .then((found) => ([diagnosis.value, error.value] = [found, ""]))
         .catch((failed) => (error.value = asError(failed).message));
     };

@@ -5,7 +5,8 @@ import { useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { get, withQuery } from "../../api";
 import { useCalm, useLoad } from "../../load";
-import type { Measurement, Series } from "../../types";
+import type { SeriesValues } from "../../reference";
+import type { Measurement } from "../../types";
 import { between, Chart, type ChartHandle, type Data } from "../../ui/chart";
 import { Card, Choice, States } from "../../ui/kit";
 import { LineMark, lookOf } from "../../ui/lines";
@@ -85,11 +86,11 @@ function endLines(xs: number[], column: Column): void {
 }
 
 /** Aggregates have two columns for each series: the most, and then the least of all series. */
-function panelsOf({ series, values }: Series, seconds: number, band: boolean): Panel[] {
+function panelsOf({ series, values }: SeriesValues, seconds: number, band: boolean): Panel[] {
   const times = Object.keys(values)
     .map((time): [number, string] => [Date.parse(time) / 1000, time])
     .sort((a, b) => a[0] - b[0]);
-  const keyOf = (one: Series["series"][number]) => `${one.type} ${one.unit ?? ""}`;
+  const keyOf = (one: SeriesValues["series"][number]) => `${one.type} ${one.unit ?? ""}`;
   const keys = [...new Set(series.map(keyOf))].slice(0, MOST_PANELS);
   return keys.map((key) => {
     const columns = series.flatMap((one, index) => (keyOf(one) === key ? [index] : []));
@@ -120,7 +121,7 @@ export function Charts({ id }: { id: string }) {
   const panels = useLoad(
     async () => {
       const now = Date.now();
-      const result = await get<Series>(
+      const result = await get<SeriesValues>(
         withQuery("/measurement/measurements/series", {
           source: id,
           dateFrom: new Date(now - seconds * 1000).toISOString(),

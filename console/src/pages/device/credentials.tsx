@@ -3,17 +3,12 @@
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../../api";
 import { useLoad } from "../../load";
+import type { User } from "../../reference";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Action, Card, Field, Form, States, StatusMark, tell } from "../../ui/kit";
 import { Standing } from "../../ui/standing";
-
-interface DeviceUser {
-  userName: string;
-  enabled: boolean;
-  lastPasswordChange?: string;
-}
 
 export function Credentials({ of: device }: { of: ManagedObject }) {
   if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"))
@@ -23,7 +18,7 @@ export function Credentials({ of: device }: { of: ManagedObject }) {
 
 function OfUser({ name }: { name: string }) {
   const address = path`/user/${session.value!.tenant}/users/${name}`;
-  const user = useLoad(() => get<DeviceUser>(address), [address]);
+  const user = useLoad(() => get<User>(address), [address]);
   const changing = useSignal(false);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const send = async (form: FormData) => {

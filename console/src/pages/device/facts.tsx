@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { call, path } from "../../api";
 import { useList } from "../../list";
 import { asError } from "../../load";
+import type { ExternalId } from "../../reference";
 import { lastAddress, open, unsaved } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
@@ -34,7 +35,7 @@ const HIDDEN = new Set([
 
 export function Facts({ of: device }: { of: ManagedObject }) {
   const facts = Object.entries(device).filter(([name]) => !HIDDEN.has(name));
-  const required = (device.plat_RequiredAvailability as { responseInterval?: number } | undefined)?.responseInterval;
+  const required = device.plat_RequiredAvailability?.responseInterval;
   return (
     <Card title="What it is">
       <dl class="facts">
@@ -95,11 +96,6 @@ function Value({ of: value }: { of: unknown }) {
       ))}
     </>
   );
-}
-
-interface ExternalId {
-  type: string;
-  externalId: string;
 }
 
 export function ExternalIds({ id }: { id: string }) {
@@ -182,7 +178,7 @@ export function ExternalIds({ id }: { id: string }) {
 }
 
 export function Edit({ device, onClose }: { device: ManagedObject; onClose: () => void }) {
-  const interval = (device.plat_RequiredAvailability as { responseInterval?: number } | undefined)?.responseInterval;
+  const interval = device.plat_RequiredAvailability?.responseInterval;
   const send = async (form: FormData) => {
     const minutes = String(form.get("interval"));
     const body: Record<string, unknown> = { name: form.get("name") };

@@ -111,7 +111,7 @@ function Device({ id }: { id: string }) {
 function Summary({ of: device, id }: { of?: ManagedObject; id: string }) {
   if (!device) return <>Id {id}</>;
   const { status, lastMessage } = availabilityOf(device);
-  const connection = (device.plat_Connection as { status?: string } | undefined)?.status;
+  const connection = device.plat_Connection?.status;
   return (
     <>
       <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} />{" "}

@@ -8,20 +8,16 @@ import { Card } from "../../ui/kit";
 import { Standing } from "../../ui/standing";
 import { of } from "./channels";
 
-interface Place extends PlatformEvent {
-  plat_Position?: { lat?: number; lng?: number };
-}
-
 const KEPT = 200;
 const [WIDTH, HEIGHT, EDGE] = [320, 200, 14];
 
-const isPlace = (event: Place) =>
+const isPlace = (event: PlatformEvent) =>
   typeof event.plat_Position?.lat === "number" && typeof event.plat_Position?.lng === "number";
 
 export function Track({ id }: { id: string }) {
   const places = useLoad(
     () =>
-      get<{ events: Place[] }>(
+      get<{ events: PlatformEvent[] }>(
         withQuery("/event/events", { source: id, fragmentType: "plat_Position", pageSize: KEPT }),
       ).then((page) => page.events.filter(isPlace)),
     [id],
@@ -61,10 +57,10 @@ export function Track({ id }: { id: string }) {
   );
 }
 
-const inWords = ({ plat_Position: at }: Place) => `${at!.lat!.toFixed(4)}, ${at!.lng!.toFixed(4)}`;
+const inWords = ({ plat_Position: at }: PlatformEvent) => `${at!.lat!.toFixed(4)}, ${at!.lng!.toFixed(4)}`;
 
 /** The track in the plane. A degree of longitude is shorter the farther it is from the equator. */
-function Way({ of: list }: { of: Place[] }) {
+function Way({ of: list }: { of: PlatformEvent[] }) {
   const shrink = Math.cos((list[0].plat_Position!.lat! * Math.PI) / 180);
   const points = list.map(({ plat_Position: at }) => [at!.lng! * shrink, -at!.lat!]).reverse();
   const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)];
