@@ -1,8 +1,11 @@
 // Requests to the server. Errors contain the message of the server.
 
 import { isCut } from "./cut";
-import { bearer, logOut, type Session, session } from "./session";
 import type { CurrentTenant, CurrentUser, User } from "./reference";
+import { bearer, logOut, type Session, session } from "./session";
+import { type Params, path, withQuery } from "./values/addresses";
+
+export { path, withQuery };
 
 export class ApiError extends Error {
   constructor(
@@ -79,6 +82,10 @@ export async function call<T = unknown>(method: string, path: string, options: O
 
 export const get = <T>(path: string, options?: Options) => call<T>("GET", path, options);
 
+/** Like `get`, but `null` for a server of an earlier version, which does not have the path. */
+export const getIfKnown = <T>(path: string) =>
+  get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+
 /** Sends a file as a form and reports its progress from 0 to 1, which `fetch` cannot do. */
 export function upload<T>(path: string, file: File, progress: (part: number) => void): Promise<T> {
   const form = new FormData();
@@ -100,28 +107,6 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
     request.send(form);
   });
 }
-
-/**
- * Builds a path: path`/user/${tenant}/users/${name}`. Each value stays one segment of the path, whatever it contains.
- * `.` and `..` cannot be a segment, because browsers resolve them even when they are percent-encoded.
- */
-export function path(parts: TemplateStringsArray, ...values: (string | number | undefined)[]): string {
-  const segment = (value: string | number | undefined) => {
-    const text = String(value ?? "");
-    if (text === "" || text === "." || text === "..") throw new ApiError(0, `"${text}" cannot be part of an address.`);
-    return encodeURIComponent(text);
-  };
-  return parts.slice(1).reduce((built, part, n) => built + segment(values[n]) + part, parts[0]);
-}
-
-/** Builds a path with parameters. Parameters without a value are left out. */
-export function withQuery(path: string, params: Params): string {
-  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return query ? `${path}?${query}` : path;
-}
-
-export type Params = Record<string, string | number | boolean | undefined>;
 
 /**
  * Returns the number of members of a collection without reading them, or `null` where the server does not count: for

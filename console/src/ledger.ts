@@ -2,10 +2,11 @@
 // compared, so that a loss shows.
 
 import { signal } from "@preact/signals";
-import { ApiError, call, get, type Params, path, withQuery } from "./api";
+import { ApiError, call, get, path, withQuery } from "./api";
 import { isCut } from "./cut";
 import { asError } from "./load";
 import type { Alarm, ManagedObject, Operation } from "./types";
+import type { Params } from "./values/addresses";
 
 /** The alarms of a storm: at most this many a second, for this many seconds, repeated by this many devices. */
 export const STORM = { perSecond: 500, seconds: 10, devices: 20, type: "demo_Storm" };

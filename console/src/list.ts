@@ -3,9 +3,11 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { count, get, type Params, withQuery } from "./api";
+import { count, get, withQuery } from "./api";
 import { asError, type Loaded, useLoad } from "./load";
-import { pathOf, type Scope } from "./scope";
+import type { Scope } from "./scope";
+import { type Params, pathOf } from "./values/addresses";
+import { join } from "./values/merge";
 
 /** The part of a list that was not loaded. */
 export interface Rest {
@@ -131,10 +133,4 @@ export function useList<T>(source: Source<T>): List<T> {
     return items;
   };
   return { ...loaded, rest, more, retry, all };
-}
-
-/** Adds a page. Objects that arrived in notifications meanwhile are in the list already. */
-function join<T>(list: T[], following: T[], keyOf: (item: T) => string | number): T[] {
-  const known = new Set(list.map(keyOf));
-  return [...list, ...following.filter((item) => !known.has(keyOf(item)))];
 }

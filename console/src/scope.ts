@@ -1,9 +1,10 @@
 // The channels of a list: one for all devices with the role, otherwise one for each device that the user may see.
 
 import { signal, useSignalEffect } from "@preact/signals";
-import { get, type Params, withQuery } from "./api";
+import { get, withQuery } from "./api";
 import { can, session } from "./session";
 import type { ManagedObject } from "./types";
+import { type Params, pathOf } from "./values/addresses";
 
 export interface Scope {
   channels: string[];
@@ -51,12 +52,6 @@ async function look(permitted: string[]): Promise<Seen> {
     isWhole,
     isAll: !address,
   };
-}
-
-/** Returns the path of a link of the server, whose host may be another one behind a proxy. */
-export function pathOf(link: string): string {
-  const { pathname, search } = new URL(link, location.href);
-  return pathname + search;
 }
 
 /** Reads the objects that a user without the role sees, once for each user and again when its rights have changed. */

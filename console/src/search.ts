@@ -2,28 +2,10 @@
 
 import { get, path, withQuery } from "./api";
 import type { ManagedObject } from "./types";
+import { conditionOf } from "./values/filters";
 
 /** The types of external ids that a search tries. Others are typed as `type:value`. */
 const SERIALS = ["plat_Serial", "serial", "imei", "mac"];
-const quoted = (text: string) => text.replaceAll("'", "''");
-
-/** Queries distinguish case, so the usual spellings of a text are tried. */
-const spellings = (text: string) => [
-  ...new Set([text, text.toLowerCase(), text[0].toUpperCase() + text.slice(1), text.toUpperCase()]),
-];
-
-/**
- * Returns the condition of a query for a text: a part of the name in any of its usual spellings, a part of the type or
- * of the serial number of the hardware, or the id.
- */
-export function conditionOf(text: string): string {
-  const part = (one: string) => `'*${quoted(one)}*'`;
-  const names = spellings(text)
-    .map((one) => `name eq ${part(one)}`)
-    .join(" or ");
-  const id = /^\d+$/.test(text) ? ` or id eq '${text}'` : "";
-  return `(${names} or type eq ${part(text)} or plat_Hardware.serialNumber eq ${part(text)}${id})`;
-}
 
 /** Returns the objects with an external id of this value. A type before a colon is the only one that is tried. */
 export async function byExternalId(text: string): Promise<ManagedObject[]> {

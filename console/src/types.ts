@@ -28,8 +28,3 @@ export type ManagedObject = Stored<AnyObject> & {
   plat_Connection?: { status?: string };
   plat_ActiveAlarmsStatus?: Record<string, number>;
 };
-/** The data of a notification: the whole object, or its id when it was deleted. */
-export interface Notification<T> {
-  realtimeAction: "CREATE" | "UPDATE" | "DELETE";
-  data: T | string;
-}

@@ -1,9 +1,10 @@
 // Live alarms. The filters are part of the address, so a view can be saved and shared.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path, withQuery } from "../api";
+import { call, get, withQuery } from "../api";
 import { useList } from "../list";
-import { apply, asError } from "../load";
+import { asError } from "../load";
+import { AlarmActions, AlarmDetails, setStatus } from "../parts/alarm";
 import { chooseParams, link, route } from "../router";
 import { useScope } from "../scope";
 import { can } from "../session";
@@ -13,25 +14,11 @@ import { Exports } from "../ui/export";
 import { Action, Choice, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
 import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
-import { AlarmDetails } from "./alarm";
-import { SEVERITIES } from "./overview";
+import { isChosen } from "../values/filters";
+import { apply, byTime } from "../values/merge";
+import { SEVERITIES } from "../values/words";
 
 const OPEN = "ACTIVE,ACKNOWLEDGED";
-
-/** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
-export const setStatus = (alarm: Alarm, status: Alarm["status"]) =>
-  call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
-
-type Timed = Pick<Alarm, "time" | "id">;
-
-/** Changes the status of an alarm, and offers to undo that. */
-async function change(alarm: Alarm, status: Alarm["status"]): Promise<void> {
-  const before = alarm.status;
-  await setStatus(alarm, status);
-  tell(`“${alarm.text}” is ${status.toLowerCase()}.`, false, () => setStatus(alarm, before));
-}
-
-export const byTime = (a: Timed, b: Timed) => Date.parse(b.time) - Date.parse(a.time) || Number(b.id) - Number(a.id);
 
 export function Alarms() {
   const params = route.value.params;
@@ -45,10 +32,10 @@ export function Alarms() {
   const watched = useSignal<string | null>(null);
   const query = { status: status === "ALL" ? undefined : status, severity, type, source };
   const matches = (alarm: Alarm) =>
-    (status === "ALL" || status.split(",").includes(alarm.status)) &&
-    (!severity || severity === alarm.severity) &&
-    (!type || type.split(",").includes(alarm.type)) &&
-    (!source || source === alarm.source.id);
+    isChosen(status === "ALL" ? "" : status, alarm.status) &&
+    isChosen(severity, alarm.severity) &&
+    isChosen(type, alarm.type) &&
+    isChosen(source, alarm.source.id);
   const alarms = useList<Alarm>({
     path: "/alarm/alarms",
     member: "alarms",
@@ -356,19 +343,3 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
     narrow: { width: "4rem", cell: (alarm) => <AlarmActions of={alarm} /> },
   },
 ];
-
-export function AlarmActions({ of: alarm }: { of: Alarm }) {
-  if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
-  return (
-    <span class="row-actions">
-      {alarm.status === "ACTIVE" && (
-        <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => change(alarm, "ACKNOWLEDGED")}>
-          Ack
-        </Action>
-      )}
-      <Action class="small" label={`Clear ${alarm.text}`} run={() => change(alarm, "CLEARED")}>
-        Clear
-      </Action>
-    </span>
-  );
-}

@@ -9,6 +9,7 @@ import { Exports } from "../ui/export";
 import { Page, States } from "../ui/kit";
 import { ListStanding } from "../ui/standing";
 import { type Column, VirtualTable } from "../ui/table";
+import { changesOf } from "../values/words";
 
 export function Audit() {
   const user = route.value.params.get("user") ?? "";
@@ -67,12 +68,6 @@ export function Audit() {
     </Page>
   );
 }
-
-export const changesOf = (one: AuditRecord) =>
-  one.changes
-    .map((change) => `${change.attribute}: ${show(change.previousValue)} → ${show(change.newValue)}`)
-    .join(", ");
-const show = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 const EXPORTED: Record<string, (one: AuditRecord) => unknown> = {
   id: (one) => one.id,

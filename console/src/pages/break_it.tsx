@@ -8,19 +8,20 @@ import {
   hasEnded,
   readStops,
   readStorm,
-  STOPPED,
-  STORM,
   type Sent,
   stopDevices,
+  STOPPED,
   stops,
+  STORM,
   storm,
 } from "../ledger";
 import { cutNetwork } from "../live";
-import { apply, type Loaded, useEvery, useLoad } from "../load";
+import { type Loaded, useEvery, useLoad } from "../load";
 import { now } from "../time";
 import type { Alarm, Operation } from "../types";
 import { Action, Card, Page, States } from "../ui/kit";
 import { Standing } from "../ui/standing";
+import { apply } from "../values/merge";
 
 const CUT_SECONDS = 15;
 const ASK_SECONDS = 2;

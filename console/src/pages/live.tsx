@@ -5,8 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { connection, onlyLongPolling, setOnlyLongPolling, subscribe } from "../live";
 import { route, setParams } from "../router";
-import { timeOfDay } from "../time";
 import { Card, Choice, Field, Page } from "../ui/kit";
+import { timeOfDay } from "../values/times";
 
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */

@@ -4,15 +4,16 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { call, get, path } from "../api";
-import { subscribe } from "../live";
 import { useList } from "../list";
+import { subscribe } from "../live";
 import { asError, useLoad } from "../load";
 import type { Module } from "../reference";
 import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
-import { Time, timeOfDay } from "../time";
+import { Time } from "../time";
 import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
 import { ArrivalStanding, ListStanding, MoreRows } from "../ui/standing";
+import { timeOfDay } from "../values/times";
 
 const NEW = `module hot;
 

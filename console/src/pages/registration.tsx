@@ -9,6 +9,7 @@ import { link } from "../router";
 import { can } from "../session";
 import { Action, Card, Field, Form, Page, States, StatusMark } from "../ui/kit";
 import { ListStanding, MoreRows } from "../ui/standing";
+import { firstRows, isSecret } from "../values/csv";
 
 /** Registration requests cause no notifications, so this page reads them regularly while it is visible. */
 const ASK_EVERY_SECONDS = 2;
@@ -203,9 +204,6 @@ function Many({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** Whether a cell may be a password. A row that is longer than the head has cells that nobody named. */
-const isSecret = (head: string[], index: number) => index >= head.length || /CREDENTIALS|PASSWORD/i.test(head[index]);
-
 /** The rows that failed, each with the server's reason. */
 function Failures({ of: rows }: { of: BulkRegistrationResult["failedCreationList"] }) {
   return (
@@ -230,36 +228,4 @@ function Failures({ of: rows }: { of: BulkRegistrationResult["failedCreationList
       </table>
     </div>
   );
-}
-
-/** Returns the first rows of a file for a preview; the server parses the file itself. */
-function firstRows(text: string): string[][] {
-  const named = text.match(/^\uFEFF?sep=(.)\r?\n/i);
-  const body = text.slice(named?.[0].length ?? (text.startsWith("\uFEFF") ? 1 : 0));
-  const [head] = body.split(/\r?\n/, 1);
-  const separator =
-    named?.[1] ??
-    ["\t", ";", ","].reduce((best, one) => (head.split(one).length > head.split(best).length ? one : best));
-  return rowsOf(body, separator)
-    .filter((row) => row.some((cell) => cell !== ""))
-    .slice(0, 6);
-}
-
-/** Splits CSV text. A quoted cell may contain separators, line ends and doubled quotes. */
-function rowsOf(text: string, separator: string): string[][] {
-  const rows: string[][] = [[]];
-  const cells = new RegExp(`\\s*"((?:[^"]|"")*)"[^${separator}\\r\\n]*|([^${separator}\\r\\n]*)`, "y");
-  for (let at = 0; at <= text.length;) {
-    cells.lastIndex = at;
-    const [whole, quoted, plain] = cells.exec(text)!;
-    rows.at(-1)!.push(quoted !== undefined ? quoted.replaceAll('""', '"') : plain.trim());
-    at += whole.length;
-    if (at >= text.length) break;
-    if (text[at] === separator) at += 1;
-    else {
-      at += text[at] === "\r" && text[at + 1] === "\n" ? 2 : 1;
-      rows.push([]);
-    }
-  }
-  return rows;
 }

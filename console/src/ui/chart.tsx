@@ -2,7 +2,8 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { valueLabels } from "./lines";
+import { between, timeLabels, valueLabels } from "../values/numbers";
+import type { Data } from "../values/series";
 
 export interface Line {
   label: string;
@@ -12,7 +13,6 @@ export interface Line {
   /** The lengths of dashes and gaps in pixels; a solid line without it. */
   dash?: number[];
 }
-export type Data = [x: number[], ...y: (number | null | undefined)[][]];
 
 /**
  * Returns the colour of a custom property as `rgb(…)`; the property itself contains one for light and one for dark.
@@ -27,23 +27,6 @@ function colorOf(name: string): string {
 }
 
 const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)");
-
-/** Returns the labels of the time axis, as exact as the shown span requires. Midnight shows the date. */
-function timeLabels(splits: number[]): string[] {
-  const span = splits[splits.length - 1] - splits[0];
-  const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-  const time = new Intl.DateTimeFormat("en-GB", {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: span < 600 ? "2-digit" : undefined,
-    hourCycle: "h23",
-  });
-  return splits.map((seconds) => {
-    const at = new Date(seconds * 1000);
-    const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
-    return (isMidnight || span > 3 * 86_400 ? day : time).format(at);
-  });
-}
 
 /** Returns the width that the labels of an axis need, in pixels. */
 const widthOf = (labels: string[] | null) =>
@@ -186,9 +169,3 @@ export function Chart(props: {
     </div>
   );
 }
-
-const numbers = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 5 });
-export const format = (value: number) => numbers.format(value);
-/** Returns a value, or the least and the most of a group of values. */
-export const between = (least: number, most: number) =>
-  least === most ? format(most) : `${format(least)} to ${format(most)}`;

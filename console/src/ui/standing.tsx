@@ -3,7 +3,8 @@
 import type { List } from "../list";
 import { connection } from "../live";
 import type { Loaded } from "../load";
-import { now, timeOfDay } from "../time";
+import { now } from "../time";
+import { timeOfDay } from "../values/times";
 
 /** The standing of data: live, loaded at a time, or read regularly. */
 export function Standing({ of, every }: { of: Loaded<unknown>; every?: number }) {

@@ -4,17 +4,16 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { download, path } from "../../api";
 import { type List, useList } from "../../list";
-import { apply } from "../../load";
+import { AlarmActions, AlarmDetails } from "../../parts/alarm";
+import { Why } from "../../parts/why";
 import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
-import { Action, Card, Icon, SeverityMark, States, StatusMark } from "../../ui/kit";
 import { useKeptFocus } from "../../ui/focus";
+import { Action, Card, Icon, SeverityMark, States, StatusMark } from "../../ui/kit";
 import { ListStanding, Standing } from "../../ui/standing";
-import { AlarmDetails } from "../alarm";
-import { AlarmActions, byTime } from "../alarms";
-import { titleOf } from "../operations";
-import { Why } from "../why";
+import { apply, byTime } from "../../values/merge";
+import { titleOf } from "../../values/words";
 import { of } from "./channels";
 
 /** The most rows of a card. */

@@ -3,14 +3,14 @@
 import { useSignal } from "@preact/signals";
 import { ApiError, get, path, withQuery } from "../../api";
 import { useLoad } from "../../load";
+import { AlarmCounts, availabilityOf } from "../../parts/device";
+import { NewOperation } from "../../parts/new_operation";
 import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Page, States } from "../../ui/kit";
 import { Standing } from "../../ui/standing";
-import { AlarmCounts, availabilityOf } from "../devices";
-import { NewOperation } from "../new_operation";
 import { of } from "./channels";
 import { Charts } from "./charts";
 import { Credentials } from "./credentials";

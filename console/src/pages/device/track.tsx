@@ -1,18 +1,17 @@
 // The positions in the last events of a device, without a map, because the page sends no requests to other servers.
 
 import { get, withQuery } from "../../api";
-import { apply, useLoad } from "../../load";
+import { useLoad } from "../../load";
 import { Time } from "../../time";
 import type { PlatformEvent } from "../../types";
 import { Card } from "../../ui/kit";
 import { Standing } from "../../ui/standing";
+import { apply } from "../../values/merge";
+import { isPlace, positionInWords } from "../../values/track";
 import { of } from "./channels";
 
 const KEPT = 200;
 const [WIDTH, HEIGHT, EDGE] = [320, 200, 14];
-
-const isPlace = (event: PlatformEvent) =>
-  typeof event.plat_Position?.lat === "number" && typeof event.plat_Position?.lng === "number";
 
 export function Track({ id }: { id: string }) {
   const places = useLoad(
@@ -47,17 +46,15 @@ export function Track({ id }: { id: string }) {
         class="track"
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         role="img"
-        aria-label={`The last ${list.length} positions; the newest is at ${inWords(newest)}`}>
+        aria-label={`The last ${list.length} positions; the newest is at ${positionInWords(newest)}`}>
         <Way of={list} />
       </svg>
       <p class="faint">
-        {inWords(newest)} · the last {list.length} positions, north is up
+        {positionInWords(newest)} · the last {list.length} positions, north is up
       </p>
     </Card>
   );
 }
-
-const inWords = ({ plat_Position: at }: PlatformEvent) => `${at!.lat!.toFixed(4)}, ${at!.lng!.toFixed(4)}`;
 
 /** The track in the plane. A degree of longitude is shorter the farther it is from the equator. */
 function Way({ of: list }: { of: PlatformEvent[] }) {

@@ -5,9 +5,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { subscribe } from "../../live";
 import { canSee } from "../../session";
-import { timeOfDay } from "../../time";
 import { Card } from "../../ui/kit";
 import { ArrivalStanding } from "../../ui/standing";
+import { timeOfDay } from "../../values/times";
 
 /** The kinds of notifications, each with the role that may receive them. */
 const KINDS: [string, string][] = [

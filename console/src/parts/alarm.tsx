@@ -1,15 +1,14 @@
 // One alarm: its whole text, and who changed it.
 
-import { get, withQuery } from "../api";
+import { call, get, path, withQuery } from "../api";
 import { useLoad } from "../load";
 import { link } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm, AuditRecord } from "../types";
-import { Dialog, SeverityMark, States, StatusMark } from "../ui/kit";
+import { Action, Dialog, SeverityMark, States, StatusMark, tell } from "../ui/kit";
 import { Standing } from "../ui/standing";
-import { AlarmActions } from "./alarms";
-import { changesOf } from "./audit";
+import { changesOf } from "../values/words";
 
 /** Members that the window shows in words. */
 const COMMON = new Set([
@@ -100,5 +99,32 @@ function History({ of: alarm }: { of: Alarm }) {
         )}
       </States>
     </>
+  );
+}
+
+/** Changes the status of an alarm. The change returns as a notification to every page that shows the alarm. */
+export const setStatus = (alarm: Alarm, status: Alarm["status"]) =>
+  call<Alarm>("PUT", path`/alarm/alarms/${alarm.id}`, { body: { status } });
+
+/** Changes the status of an alarm, and offers to undo that. */
+async function change(alarm: Alarm, status: Alarm["status"]): Promise<void> {
+  const before = alarm.status;
+  await setStatus(alarm, status);
+  tell(`“${alarm.text}” is ${status.toLowerCase()}.`, false, () => setStatus(alarm, before));
+}
+
+export function AlarmActions({ of: alarm }: { of: Alarm }) {
+  if (!can("ROLE_ALARM_ADMIN") || alarm.status === "CLEARED") return null;
+  return (
+    <span class="row-actions">
+      {alarm.status === "ACTIVE" && (
+        <Action class="small" label={`Ack: acknowledge ${alarm.text}`} run={() => change(alarm, "ACKNOWLEDGED")}>
+          Ack
+        </Action>
+      )}
+      <Action class="small" label={`Clear ${alarm.text}`} run={() => change(alarm, "CLEARED")}>
+        Clear
+      </Action>
+    </span>
   );
 }

@@ -1,14 +1,14 @@
 // The rights of the user who is logged in: its roles, and its permissions for single devices with their origin.
 
-import { get, path, withQuery } from "../api";
-import { useLoad } from "../load";
-import { link } from "../router";
-import { session } from "../session";
-import type { CurrentUser, User } from "../reference";
-import type { ManagedObject } from "../types";
-import { Card, States } from "../ui/kit";
-import { Standing } from "../ui/standing";
-import { words } from "./groups";
+import { get, path, withQuery } from "../../api";
+import { useLoad } from "../../load";
+import type { CurrentUser, User } from "../../reference";
+import { link } from "../../router";
+import { session } from "../../session";
+import type { ManagedObject } from "../../types";
+import { Card, States } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
+import { permissionInWords, roleInWords } from "../../values/words";
 
 type Permissions = Record<string, string[]>;
 /** A permission for a device or a group of devices, and what gives it. */
@@ -59,14 +59,6 @@ async function read(): Promise<Rights> {
   };
 }
 
-/** `ALARM:*:READ` in words: alarm read; `EVENT:plat_Position:*`: event with plat_Position, read and write. */
-function inWords(permission: string): string {
-  const [api, fragment, right] = permission.split(":");
-  const what = api === "*" ? "everything" : api.toLowerCase().replaceAll("_", " ");
-  const may = { READ: "read", ADMIN: "write", "*": "read and write" }[right] ?? right;
-  return `${what}${fragment === "*" ? "" : ` with ${fragment},`} ${may}`;
-}
-
 export function RightsCard() {
   const rights = useLoad(read, [session.value?.user]);
   return (
@@ -74,13 +66,13 @@ export function RightsCard() {
       <States of={rights}>
         {({ roles, permissions }) => (
           <>
-            <p>{roles.map(words).join(", ") || "You hold no role."}</p>
+            <p>{roles.map(roleInWords).join(", ") || "You hold no role."}</p>
             {permissions.length > 0 && (
               <ul class="rows" aria-label="Permissions for single devices and groups of devices">
                 {permissions.map((one) => (
                   <li key={`${one.from} ${one.id}`}>
                     <a href={link(["devices", one.id])}>{one.name}</a>
-                    <span class="grow">{one.permissions.map(inWords).join("; ")}</span>
+                    <span class="grow">{one.permissions.map(permissionInWords).join("; ")}</span>
                     <span class="faint nowrap">{one.from}</span>
                   </li>
                 ))}

@@ -1,13 +1,13 @@
 // This tenant with its usage and its old data, and the tenants that it manages.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { call, path } from "../api";
-import { useList } from "../list";
-import { can, isManagement, session } from "../session";
-import { Time } from "../time";
-import type { Tenant } from "../reference";
-import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
+import { call, path } from "../../api";
+import { useList } from "../../list";
+import type { Tenant } from "../../reference";
+import { can, isManagement, session } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../../ui/kit";
+import { ListStanding, MoreRows } from "../../ui/standing";
 import { Options } from "./options";
 import { Retention } from "./retention";
 import { LimitsOf, Usage } from "./usage";

@@ -4,42 +4,29 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import { get } from "../api";
-import { useLoad } from "../load";
-import type { BackgroundJob, Readiness } from "../reference";
-import { can } from "../session";
-import { Time } from "../time";
-import { Chart, type Data, format } from "../ui/chart";
-import { Card, Page, States, StatusMark } from "../ui/kit";
-import { Standing } from "../ui/standing";
+import { get } from "../../api";
+import { useLoad } from "../../load";
+import type { BackgroundJob, Readiness } from "../../reference";
+import { can } from "../../session";
+import { Time } from "../../time";
+import { Chart } from "../../ui/chart";
+import { Card, Page, States, StatusMark } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
+import { meanBetween, parseMetrics, ratesOf, type Sample } from "../../values/metrics";
+import { bytes, format, periodInWords } from "../../values/numbers";
+import { Busy } from "./busy";
 import { Sessions } from "./sessions";
-import { Busy, bytes } from "./usage";
 
 const ASK_EVERY = 2000;
 /** The number of samples that the charts keep, which is five minutes. */
 const KEPT = 150;
-
-interface Sample {
-  at: number;
-  /** The sum over all labels. */
-  sums: Map<string, number>;
-}
-
-/** Parses Prometheus' text format; buckets of histograms are left out. */
-function parse(text: string): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const line of text.split("\n")) {
-    const [, name, value] = line.match(/^([a-zA-Z_:]+)(?:\{.*\})? (\S+)$/) ?? [];
-    if (name && !name.endsWith("_bucket")) sums.set(name, (sums.get(name) ?? 0) + Number(value));
-  }
-  return sums;
-}
 
 const RATES = [
   { name: "platform_http_request_seconds_count", label: "requests", color: "--line-1" },
   { name: "platform_writer_batch_rows_sum", label: "rows written", color: "--line-2" },
   { name: "platform_notifications_delivered_total", label: "notifications delivered", color: "--line-4" },
 ];
+const RATE_NAMES = RATES.map(({ name }) => name);
 const FIGURES: [string, string][] = [
   ["platform_sessions_open", "real-time sessions"],
   ["platform_long_polls_parked", "held polls"],
@@ -64,9 +51,9 @@ export function ServerPage() {
   useEffect(() => {
     const text = metrics.data.value;
     if (!text) return;
-    samples.value = [...samples.value, { at: Date.now() / 1000, sums: parse(text) }].slice(-KEPT);
+    samples.value = [...samples.value, { at: Date.now() / 1000, sums: parseMetrics(text) }].slice(-KEPT);
   }, [metrics.data.value]);
-  const rates = useMemo(() => ratesOf(samples.value), [samples.value]);
+  const rates = useMemo(() => ratesOf(samples.value, RATE_NAMES), [samples.value]);
   const newest = samples.value.at(-1)?.sums;
   const mean = meanBetween(samples.value, "platform_writer_commit_seconds");
   return (
@@ -171,7 +158,7 @@ function Jobs({ jobs, aside }: { jobs: BackgroundJob[]; aside: ComponentChildren
                 <td>
                   <code>{job.name}</code>
                 </td>
-                <td>{job.periodSeconds === undefined ? "event" : every(job.periodSeconds)}</td>
+                <td>{job.periodSeconds === undefined ? "event" : periodInWords(job.periodSeconds)}</td>
                 <td>{job.lease ? "yes" : ""}</td>
                 <td>
                   <Time at={job.lastRun} as="ago" />
@@ -188,14 +175,6 @@ function Jobs({ jobs, aside }: { jobs: BackgroundJob[]; aside: ComponentChildren
   );
 }
 
-function every(seconds: number): string {
-  const [size, unit] = [
-    [3600, "h"],
-    [60, "min"],
-  ].find(([size]) => seconds >= (size as number)) ?? [1, "s"];
-  return `${format(seconds / (size as number))} ${unit}`;
-}
-
 function Figure({ label, text }: { label: string; text: string }) {
   return (
     <section class="card tile">
@@ -205,27 +184,7 @@ function Figure({ label, text }: { label: string; text: string }) {
   );
 }
 
-function ratesOf(samples: Sample[]): Data {
-  const later = samples.slice(1);
-  const rate = (name: string) =>
-    later.map((sample, index) => {
-      const before = samples[index];
-      const difference = (sample.sums.get(name) ?? 0) - (before.sums.get(name) ?? 0);
-      // A counter that decreased was reset by a restart.
-      return difference < 0 ? null : difference / Math.max(0.001, sample.at - before.at);
-    });
-  return [later.map((sample) => sample.at), ...RATES.map(({ name }) => rate(name))];
-}
-
 const lastOf = (values: (number | null | undefined)[]) => {
   const value = values.at(-1);
   return value == null ? "–" : format(Math.round(value * 10) / 10);
 };
-
-/** Returns the mean of a histogram over the kept samples. */
-function meanBetween(samples: Sample[], name: string): number | null {
-  const [first, newest] = [samples[0]?.sums, samples.at(-1)?.sums];
-  const difference = (end: string) => (newest?.get(name + end) ?? 0) - (first?.get(name + end) ?? 0);
-  const number = difference("_count");
-  return number > 0 ? difference("_sum") / number : null;
-}

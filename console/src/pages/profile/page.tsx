@@ -1,15 +1,15 @@
 // The user who is logged in: its password, its rights, its sessions, and the clients of the token service that act as it.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../api";
-import { useList } from "../list";
-import { useLoad } from "../load";
-import { changePassword } from "../log_in";
-import type { AccessTokenCollection, CurrentUser, TokenClient } from "../reference";
-import { can, logOut, session } from "../session";
-import { Time } from "../time";
-import { Action, Card, Field, Form, Page, States, tell } from "../ui/kit";
-import { ListStanding, MoreRows, Standing } from "../ui/standing";
+import { call, get, path } from "../../api";
+import { useList } from "../../list";
+import { useLoad } from "../../load";
+import { changePassword } from "../../log_in";
+import type { AccessTokenCollection, CurrentUser, TokenClient } from "../../reference";
+import { can, logOut, session } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, Field, Form, Page, States, tell } from "../../ui/kit";
+import { ListStanding, MoreRows, Standing } from "../../ui/standing";
 import { RightsCard } from "./rights";
 
 export function Profile() {

@@ -3,26 +3,28 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { useList } from "../list";
-import { subscribe } from "../live";
-import { apply, useCalm } from "../load";
-import { chooseParams, link, route, setParams } from "../router";
-import { useScope } from "../scope";
-import { byExternalId, conditionOf } from "../search";
-import { can } from "../session";
-import { Time } from "../time";
-import type { ManagedObject } from "../types";
-import { Exports } from "../ui/export";
-import { Choice, Icon, Page, States } from "../ui/kit";
-import { addPaths, placeOf, QueryField } from "../ui/query";
-import { ListStanding } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
-import { GroupTree } from "./device_groups";
+import { useList } from "../../list";
+import { subscribe } from "../../live";
+import { useCalm } from "../../load";
+import { AlarmCounts, availabilityOf } from "../../parts/device";
+import { chooseParams, link, route, setParams } from "../../router";
+import { useScope } from "../../scope";
+import { byExternalId } from "../../search";
+import { can } from "../../session";
+import { Time } from "../../time";
+import type { ManagedObject } from "../../types";
+import { Exports } from "../../ui/export";
+import { Choice, Icon, Page, States } from "../../ui/kit";
+import { QueryField } from "../../ui/query";
+import { ListStanding } from "../../ui/standing";
+import { type Column, VirtualTable } from "../../ui/table";
+import { type Filters, LOOKS_LIKE_QUERY, queryOf } from "../../values/filters";
+import { apply } from "../../values/merge";
+import { addPaths, placeOf } from "../../values/query";
+import { GroupTree } from "./groups";
 
 /** A filtered list is loaded again at most this often while devices change. */
 const AGAIN_SECONDS = 2;
-/** A text that contains an operator or a function is a query; any other text is a part of a name. */
-const LOOKS_LIKE_QUERY = /\s(eq|ne|gt|ge|lt|le)\s|has\s*\(|bygroupid\s*\(|\$filter|\$orderby/;
 
 /** Members that are not useful in a search. */
 const NOT_IN_QUERIES = new Set([
@@ -34,28 +36,6 @@ const NOT_IN_QUERIES = new Set([
   "assetParents",
   "additionParents",
 ]);
-
-export const availabilityOf = (device: ManagedObject) => device.plat_Availability ?? {};
-
-interface Filters {
-  text: string;
-  availability: string;
-  group: string;
-}
-
-/** Returns the query for the filters. Quotes in a text are doubled. */
-export function queryOf({ text, availability, group }: Filters): string {
-  const parts = ["has(plat_IsDevice)"];
-  if (availability) parts.push(`plat_Availability.status eq '${availability}'`);
-  if (group) parts.push(`bygroupid(${group})`);
-  let order = "";
-  if (LOOKS_LIKE_QUERY.test(text)) {
-    const [, filter, ordered] = text.match(/^(?:\s*\$filter=)?([\s\S]*?)(\$orderby=[\s\S]*)?$/) ?? [];
-    if (filter?.trim()) parts.push(`(${filter.trim()})`);
-    order = ordered ?? "";
-  } else if (text.trim()) parts.push(conditionOf(text.trim()));
-  return `$filter=${parts.join(" and ")} ${order || "$orderby=name"}`;
-}
 
 export function Devices() {
   const params = route.value.params;
@@ -219,21 +199,6 @@ const COLUMNS: Column<ManagedObject>[] = [
   },
   { title: "Id", width: "10.5rem", wide: true, cell: (device) => <code>{device.id}</code> },
 ];
-
-export function AlarmCounts({ of }: { of: ManagedObject }) {
-  const counts = of.plat_ActiveAlarmsStatus;
-  const open = ["critical", "major", "minor", "warning"].filter((severity) => counts?.[severity]);
-  return (
-    <span class="counts">
-      {open.map((severity) => (
-        <span key={severity} class={`count severity-${severity}`} title={`${counts![severity]} ${severity}`}>
-          {counts![severity]}
-          <span class="hidden"> {severity}</span>
-        </span>
-      ))}
-    </span>
-  );
-}
 
 /**
  * The dot of a device flashes when it sends data. Only visible rows exist, so this is cheap at any rate of

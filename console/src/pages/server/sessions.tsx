@@ -1,14 +1,14 @@
 // The sessions of clients that receive notifications: their users, their connections, their queues.
 
-import { call, get, path } from "../api";
-import { useEvery, useLoad } from "../load";
-import type { ClientSession, ClientSessionCollection } from "../reference";
-import { pathOf } from "../scope";
-import { can } from "../session";
-import { Time } from "../time";
-import { Action, Card, States } from "../ui/kit";
-import { Standing } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
+import { call, get, path } from "../../api";
+import { useEvery, useLoad } from "../../load";
+import type { ClientSession, ClientSessionCollection } from "../../reference";
+import { can } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, States } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
+import { type Column, VirtualTable } from "../../ui/table";
+import { pathOf } from "../../values/addresses";
 
 const ASK_EVERY_SECONDS = 5;
 const PAGE_SIZE = 2000;

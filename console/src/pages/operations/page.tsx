@@ -1,47 +1,26 @@
 // Operations: one for a device, or one for each device of a group, with their results.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { get, withQuery } from "../api";
-import { useList } from "../list";
-import { apply } from "../load";
-import { chooseParams, link, route } from "../router";
-import { useScope } from "../scope";
-import { can } from "../session";
-import { Time } from "../time";
-import type { OperationStatus } from "../reference";
-import type { ManagedObject, Operation } from "../types";
-import { Exports } from "../ui/export";
-import { Choice, Dialog, Page, States, StatusMark } from "../ui/kit";
-import { ListStanding } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
-import { NewOperation } from "./new_operation";
-import { BulkOperations, NewBulkOperation } from "./rollouts";
-import { Why } from "./why";
+import { get, withQuery } from "../../api";
+import { useList } from "../../list";
+import { NewOperation } from "../../parts/new_operation";
+import { BulkOperations, NewBulkOperation } from "../../parts/rollouts";
+import { Why } from "../../parts/why";
+import type { OperationStatus } from "../../reference";
+import { chooseParams, link, route } from "../../router";
+import { useScope } from "../../scope";
+import { can } from "../../session";
+import { Time } from "../../time";
+import type { ManagedObject, Operation } from "../../types";
+import { Exports } from "../../ui/export";
+import { Choice, Dialog, Page, States, StatusMark } from "../../ui/kit";
+import { ListStanding } from "../../ui/standing";
+import { type Column, VirtualTable } from "../../ui/table";
+import { isChosen } from "../../values/filters";
+import { apply } from "../../values/merge";
+import { OPERATION_MEMBERS, titleOf } from "../../values/words";
 
 const STATES: OperationStatus[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED"];
-/** Members of an operation that do not describe its task. */
-const COMMON = new Set([
-  "id",
-  "self",
-  "creationTime",
-  "deviceId",
-  "deviceName",
-  "status",
-  "failureReason",
-  "bulkOperationId",
-  "description",
-  "deviceExternalIDs",
-  "delivery",
-]);
-
-/** Returns a short title of an operation. */
-export const titleOf = (operation: Record<string, unknown>) =>
-  (operation.description as string) ||
-  Object.keys(operation)
-    .filter((name) => !COMMON.has(name))
-    .map((name) => name.replace(/^plat_/, ""))
-    .join(", ") ||
-  "Operation";
 
 /** Adds the names of devices, which notifications do not contain. */
 const withNames = (list: Operation[], names: Map<string, string | undefined>) =>
@@ -83,9 +62,7 @@ export function Operations() {
           list,
           messages,
           (one) =>
-            (!status || one.status === status) &&
-            (!bulk || one.bulkOperationId === bulk) &&
-            (!deviceId || one.deviceId === deviceId),
+            isChosen(status, one.status) && isChosen(bulk, one.bulkOperationId) && isChosen(deviceId, one.deviceId),
         );
         queueMicrotask(() => findNames(operations.data));
         return withNames(next, names).sort((a, b) => Number(b.id) - Number(a.id));
@@ -219,7 +196,7 @@ const EXPORTED: Record<string, (one: Operation) => unknown> = {
 };
 
 function Details({ of: operation, onClose }: { of: Operation; onClose: () => void }) {
-  const content = Object.fromEntries(Object.entries(operation).filter(([name]) => !COMMON.has(name)));
+  const content = Object.fromEntries(Object.entries(operation).filter(([name]) => !OPERATION_MEMBERS.has(name)));
   return (
     <Dialog title={titleOf(operation)} onClose={onClose}>
       <p>

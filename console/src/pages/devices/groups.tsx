@@ -1,12 +1,13 @@
 // The groups of devices beside the list of devices: a tree that one opens level by level, and the windows that change it.
 
 import { useSignal } from "@preact/signals";
-import { call, path } from "../api";
-import { type Group, useGroups } from "../groups";
-import { link, route } from "../router";
-import { can } from "../session";
-import { Action, Dialog, Field, Form, tell } from "../ui/kit";
-import { Standing } from "../ui/standing";
+import { call, path } from "../../api";
+import { useGroups } from "../../groups";
+import { link, route } from "../../router";
+import { can } from "../../session";
+import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
+import type { Group } from "../../values/groups";
 
 const addressOf = (group?: string) => link(["devices"], { ...Object.fromEntries(route.value.params), group });
 

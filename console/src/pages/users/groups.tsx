@@ -1,18 +1,14 @@
 // Groups of users with the roles that they grant.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../api";
-import type { List } from "../list";
-import { useLoad } from "../load";
-import type { Group, Role } from "../reference";
-import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
+import { call, get, path } from "../../api";
+import type { List } from "../../list";
+import { useLoad } from "../../load";
+import type { Group, Role } from "../../reference";
+import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
+import { ListStanding, MoreRows } from "../../ui/standing";
+import { roleInWords } from "../../values/words";
 
-export const words = (role: string) =>
-  role
-    .replace(/^ROLE_/, "")
-    .toLowerCase()
-    .replaceAll("_", " ");
 const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
 
 export function Groups({ base, of, mayChange }: { base: string; of: List<Group>; mayChange: boolean }) {
@@ -150,7 +146,7 @@ function Roles({
                     defaultChecked={held.has(role.name)}
                     disabled={!mayChange}
                   />{" "}
-                  {words(role.name)}
+                  {roleInWords(role.name)}
                 </label>
               ))}
             </div>

@@ -3,23 +3,25 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { count, get, withQuery } from "../api";
-import { useList } from "../list";
-import { connection, received, subscribe } from "../live";
-import { apply, useCalm, useLoad } from "../load";
-import { link } from "../router";
-import { seen, useScope } from "../scope";
-import { can, canSee, session } from "../session";
-import { Time } from "../time";
-import type { LiveStatistics, Severity } from "../reference";
-import type { Alarm, ManagedObject, Notification } from "../types";
-import { Chart, type ChartHandle, type Data } from "../ui/chart";
-import { Card, Page, SeverityMark, States } from "../ui/kit";
-import { ArrivalStanding, Standing } from "../ui/standing";
-import { availabilityOf } from "./devices";
-import { BulkOperations } from "./rollouts";
-
-export const SEVERITIES: Severity[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
+import { count, get, withQuery } from "../../api";
+import { useList } from "../../list";
+import { connection, received, subscribe } from "../../live";
+import { useCalm, useLoad } from "../../load";
+import { availabilityOf } from "../../parts/device";
+import { BulkOperations } from "../../parts/rollouts";
+import type { LiveStatistics } from "../../reference";
+import { link } from "../../router";
+import { seen, useScope } from "../../scope";
+import { can, canSee, session } from "../../session";
+import { Time } from "../../time";
+import type { Alarm, ManagedObject } from "../../types";
+import { Chart, type ChartHandle } from "../../ui/chart";
+import { Card, Page, SeverityMark, States } from "../../ui/kit";
+import { ArrivalStanding, Standing } from "../../ui/standing";
+import type { Notification } from "../../values/merge";
+import { apply } from "../../values/merge";
+import type { Data } from "../../values/series";
+import { SEVERITIES } from "../../values/words";
 
 /** Devices are counted again at most this often while they change, and alarms this often. */
 const CALM_SECONDS = 5;

@@ -1,38 +1,15 @@
 // The rules that delete old data, with a preview of the data that a rule would delete now.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../api";
-import { useList } from "../list";
-import { asError, useLoad } from "../load";
-import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../reference";
-import { can } from "../session";
-import { Time } from "../time";
-import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
-import { MoreRows, Standing } from "../ui/standing";
-
-const KINDS: [string, string][] = [
-  ["*", "all data"],
-  ["MEASUREMENT", "measurements"],
-  ["EVENT", "events"],
-  ["ALARM", "cleared alarms"],
-  ["OPERATION", "ended operations"],
-  ["AUDIT", "audit records"],
-];
-
-const counts = (of: Record<string, number>) =>
-  Object.entries(of)
-    .filter(([, number]) => number > 0)
-    .map(([kind, number]) => `${number.toLocaleString()} ${kind.toLowerCase()}${number === 1 ? "" : "s"}`)
-    .join(", ") || "nothing";
-
-const described = (rule: RetentionRule) => {
-  const parts = [
-    ["type", rule.type],
-    ["fragment", rule.fragmentType],
-    ["source", rule.source],
-  ].filter(([, value]) => value !== "*");
-  return `${KINDS.find(([kind]) => kind === rule.dataType)?.[1] ?? rule.dataType}${parts.length ? ` with ${parts.map(([name, value]) => `${name} ${value}`).join(", ")}` : ""}`;
-};
+import { call, get, path } from "../../api";
+import { useList } from "../../list";
+import { asError, useLoad } from "../../load";
+import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../../reference";
+import { can } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, Dialog, Field, Form, States } from "../../ui/kit";
+import { MoreRows, Standing } from "../../ui/standing";
+import { countsInWords, DATA_KINDS, ruleInWords } from "../../values/words";
 
 export function Retention() {
   const rules = useList<RetentionRule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
@@ -77,7 +54,7 @@ export function Retention() {
       {runs.data.value?.map((run) => (
         <p key={run.dueTime} class="faint">
           The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"}{" "}
-          {counts(run.deleted)}.
+          {countsInWords(run.deleted)}.
         </p>
       ))}
       {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
@@ -89,12 +66,12 @@ function OneRule({ of: rule, mayChange, onChanged }: { of: RetentionRule; mayCha
   const preview = useSignal("");
   const show = async () => {
     const found = await get<RetentionPreview>(path`/retention/retentions/${rule.id}/preview`);
-    preview.value = `Now it would delete ${counts(found.matching)}.`;
+    preview.value = `Now it would delete ${countsInWords(found.matching)}.`;
   };
   return (
     <li>
       <span class="grow">
-        {described(rule)} <span class="faint">older than</span> {rule.maximumAge} days{" "}
+        {ruleInWords(rule)} <span class="faint">older than</span> {rule.maximumAge} days{" "}
         {preview.value && (
           <span class="faint" role="status">
             {preview.value}
@@ -102,15 +79,15 @@ function OneRule({ of: rule, mayChange, onChanged }: { of: RetentionRule; mayCha
         )}
       </span>
       <span class="row-actions">
-        <Action class="small" label={`Preview the rule for ${described(rule)}`} run={show}>
+        <Action class="small" label={`Preview the rule for ${ruleInWords(rule)}`} run={show}>
           Preview
         </Action>
         {mayChange && (
           <Action
             class="small"
-            label={`Delete the rule for ${described(rule)}`}
+            label={`Delete the rule for ${ruleInWords(rule)}`}
             confirm={{
-              title: `Delete the rule for ${described(rule)}?`,
+              title: `Delete the rule for ${ruleInWords(rule)}?`,
               text: "Data that it would have deleted stays.",
               button: "Delete rule",
             }}
@@ -136,7 +113,7 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
     if (!form.reportValidity()) return;
     try {
       const found = await call<RetentionPreview>("POST", "/retention/preview", { body: bodyOf(new FormData(form)) });
-      preview.value = `Now it would delete ${counts(found.matching)}.`;
+      preview.value = `Now it would delete ${countsInWords(found.matching)}.`;
     } catch (error) {
       preview.value = asError(error).message;
     }
@@ -158,7 +135,7 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
         }>
         <Field label="Data">
           <select name="dataType">
-            {KINDS.map(([kind, text]) => (
+            {DATA_KINDS.map(([kind, text]) => (
               <option key={kind} value={kind}>
                 {text}
               </option>

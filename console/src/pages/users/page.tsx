@@ -1,17 +1,18 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, count, get, path } from "../api";
-import { useList } from "../list";
-import { useLoad } from "../load";
-import type { Group, Role, User } from "../reference";
-import { chooseParams, route } from "../router";
-import { can, session } from "../session";
-import { Time } from "../time";
-import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../ui/kit";
-import { ask } from "../ui/question";
-import { ListStanding, MoreRows } from "../ui/standing";
-import { Groups, words } from "./groups";
+import { call, count, get, path } from "../../api";
+import { useList } from "../../list";
+import { useLoad } from "../../load";
+import type { Group, Role, User } from "../../reference";
+import { chooseParams, route } from "../../router";
+import { can, session } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../../ui/kit";
+import { ask } from "../../ui/question";
+import { ListStanding, MoreRows } from "../../ui/standing";
+import { roleInWords } from "../../values/words";
+import { Groups } from "./groups";
 
 const base = () => path`/user/${session.value!.tenant}`;
 
@@ -302,7 +303,7 @@ function EditUser({
                 {roles.map((role) => (
                   <label key={role.name} class="check" title={role.name}>
                     <input type="checkbox" name="role" value={role.name} defaultChecked={own.has(role.name)} />{" "}
-                    {words(role.name)}
+                    {roleInWords(role.name)}
                   </label>
                 ))}
               </div>

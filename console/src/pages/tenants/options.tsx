@@ -1,12 +1,12 @@
 // The options of the tenant: texts that applications and the server read.
 
 import { useSignal } from "@preact/signals";
-import { call, path } from "../api";
-import { useList } from "../list";
-import type { Option } from "../reference";
-import { can } from "../session";
-import { Action, Card, Dialog, Field, Form, States } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
+import { call, path } from "../../api";
+import { useList } from "../../list";
+import type { Option } from "../../reference";
+import { can } from "../../session";
+import { Action, Card, Dialog, Field, Form, States } from "../../ui/kit";
+import { ListStanding, MoreRows } from "../../ui/standing";
 
 const nameOf = (one: Option) => `${one.category} / ${one.key}`;
 

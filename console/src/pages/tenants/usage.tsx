@@ -1,14 +1,14 @@
 // The usage of a tenant: its limits, its current activity, its storage, and its last days.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path, withQuery } from "../api";
-import { useEvery, useLoad } from "../load";
-import type { LiveStatistics, TenantLimits, TenantStorage, TenantUsageStatisticsCollection } from "../reference";
-import { can } from "../session";
-import { Time } from "../time";
-import { format } from "../ui/chart";
-import { Action, Card, Dialog, Field, Form, States, tell } from "../ui/kit";
-import { Standing } from "../ui/standing";
+import { call, get, getIfKnown, path, withQuery } from "../../api";
+import { useEvery, useLoad } from "../../load";
+import type { TenantLimits, TenantStorage, TenantUsageStatisticsCollection } from "../../reference";
+import { can } from "../../session";
+import { Time } from "../../time";
+import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
+import { Standing } from "../../ui/standing";
+import { bytes } from "../../values/numbers";
 
 type LimitName = keyof TenantLimits["limits"];
 const LABELS: Record<string, string> = {
@@ -26,24 +26,10 @@ const LABELS: Record<string, string> = {
   subTenants: "tenants below it",
 };
 const LIMIT_SECONDS = 5;
-const BUSY_SECONDS = 2;
 const isBytes = (name: string) => name.endsWith("Bytes");
 
-export function bytes(value: number | null | undefined): string {
-  if (value == null) return "–";
-  const [size, unit] = [
-    [1e9, "GB"],
-    [1e6, "MB"],
-    [1e3, "kB"],
-  ].find(([size]) => value >= (size as number)) ?? [1, "bytes"];
-  return `${format(Number((value / (size as number)).toPrecision(3)))} ${unit}`;
-}
 const shown = (name: string, value: number | null) =>
   value === null ? "–" : isBytes(name) ? bytes(value) : value.toLocaleString();
-
-/** Returns `null` for a server of an earlier version, which has no limits and no statistics. */
-const orNothing = <T,>(path: string) =>
-  get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
 
 export function Usage() {
   return (
@@ -60,7 +46,7 @@ export function Usage() {
 }
 
 function OwnLimits() {
-  const limits = useLoad(() => orNothing<TenantLimits>("/tenant/limits"), []);
+  const limits = useLoad(() => getIfKnown<TenantLimits>("/tenant/limits"), []);
   useEvery(LIMIT_SECONDS, limits.reload);
   if (limits.data.value === null) return null;
   return (
@@ -99,7 +85,7 @@ export function Bars({ of: { limits } }: { of: TenantLimits }) {
 }
 
 function Stored() {
-  const stored = useLoad(() => orNothing<TenantStorage>("/tenant/statistics/storage"), []);
+  const stored = useLoad(() => getIfKnown<TenantStorage>("/tenant/statistics/storage"), []);
   if (stored.data.value === null) return null;
   return (
     <Card
@@ -157,7 +143,7 @@ function Stored() {
 function Days() {
   const days = useLoad(
     () =>
-      orNothing<TenantUsageStatisticsCollection>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
+      getIfKnown<TenantUsageStatisticsCollection>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
         (page) => page?.usageStatistics ?? null,
       ),
     [],
@@ -200,77 +186,6 @@ function Days() {
                     <td class="number">{one.totalResourceCreateAndUpdateCount.toLocaleString()}</td>
                     <td class="number">{one.notificationsDeliveredCount.toLocaleString()}</td>
                     <td class="number">{one.sessionsPeakCount.toLocaleString()}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </States>
-    </Card>
-  );
-}
-
-/** The current activity of tenants at all servers. */
-export function Busy() {
-  const live = useLoad(
-    () => orNothing<LiveStatistics>("/tenant/statistics/live").then((found) => found?.tenants ?? null),
-    [],
-  );
-  useEvery(BUSY_SECONDS, live.reload);
-  if (live.data.value === null) return null;
-  const rate = (value: number) => format(Math.round(value * 10) / 10);
-  return (
-    <Card title="Who is busy" aside={<Standing of={live} every={BUSY_SECONDS} />}>
-      <States of={live} isEmpty={(list) => !list?.length} empty={<p>No tenant does anything.</p>}>
-        {(list) => (
-          <div class="scroll" tabIndex={0} role="region" aria-label="Tenants and what they do">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Tenant</th>
-                  <th scope="col" class="number">
-                    Requests/s
-                  </th>
-                  <th scope="col" class="number">
-                    Writes/s
-                  </th>
-                  <th scope="col" class="number">
-                    Deliveries/s
-                  </th>
-                  <th scope="col" class="number">
-                    Sessions
-                  </th>
-                  <th scope="col" class="number">
-                    Held polls
-                  </th>
-                  <th scope="col" class="number">
-                    WebSockets
-                  </th>
-                  <th scope="col" class="number">
-                    Waiting
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list!.map((one) => (
-                  <tr key={one.tenantId}>
-                    <td>
-                      <b>{one.tenantId}</b>
-                    </td>
-                    {[
-                      rate(one.requestsPerSecond),
-                      rate(one.writesPerSecond),
-                      rate(one.deliveriesPerSecond),
-                      one.sessionCount,
-                      one.heldPollCount,
-                      one.socketCount,
-                      one.queuedNotificationCount,
-                    ].map((value, index) => (
-                      <td key={index} class="number">
-                        {value.toLocaleString()}
-                      </td>
-                    ))}
                   </tr>
                 ))}
               </tbody>

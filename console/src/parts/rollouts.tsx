@@ -14,8 +14,8 @@ import { Time } from "../time";
 import type { BulkOperation } from "../types";
 import { Action, Card, Dialog, Field, Form, States, StatusMark, tell } from "../ui/kit";
 import { Standing } from "../ui/standing";
+import { isUnderWay, stateOfRollOut, titleOf } from "../values/words";
 import { Content, FIRST_CONTENT, parsed } from "./new_operation";
-import { titleOf } from "./operations";
 
 export function NewBulkOperation({ onClose }: { onClose: () => void }) {
   const content = useSignal(FIRST_CONTENT);
@@ -161,7 +161,7 @@ function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: bool
         </span>
       </span>
       <Progress of={one} />
-      <StatusMark of={isPlanned ? "PLANNED" : stateOf(one)} />
+      <StatusMark of={isPlanned ? "PLANNED" : stateOfRollOut(one)} />
       {can("ROLE_BULK_OPERATION_ADMIN") && (
         <span class="row-actions">
           {isPlanned && (
@@ -195,17 +195,6 @@ function RollOut({ of: one, shown, onChanged }: { of: BulkOperation; shown: bool
       )}
     </li>
   );
-}
-
-const isUnderWay = (one: BulkOperation) => one.status === "ACTIVE" || stateOf(one) === "EXECUTING";
-
-/**
- * Returns the shown state. The server's COMPLETED means that every operation was created; people want to know whether
- * they are done.
- */
-function stateOf({ status, progress }: BulkOperation): string {
-  if (status !== "COMPLETED") return status;
-  return progress.successful + progress.failed >= progress.all ? "COMPLETED" : "EXECUTING";
 }
 
 function Progress({ of: { progress } }: { of: BulkOperation }) {

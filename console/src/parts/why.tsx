@@ -4,9 +4,9 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, get, path } from "../api";
 import { asError } from "../load";
+import type { OperationDiagnosis } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
-import type { OperationDiagnosis } from "../reference";
 import type { Operation } from "../types";
 import { Action } from "../ui/kit";
 
