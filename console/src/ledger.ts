@@ -3,10 +3,11 @@
 
 import { signal } from "@preact/signals";
 import { ApiError, call, get, path, withQuery } from "./api";
+import { readObjects, readPage } from "./collection";
 import { isCut } from "./cut";
 import { asError } from "./load";
 import type { Alarm, ManagedObject, Operation } from "./types";
-import type { Params } from "./values/addresses";
+import type { Sent } from "./values/ledger";
 
 /** The alarms of a storm: at most this many a second, for this many seconds, repeated by this many devices. */
 export const STORM = { perSecond: 500, seconds: 10, devices: 20, type: "demo_Storm" };
@@ -16,18 +17,6 @@ const AT_ONCE = 24;
 const PAUSE_MS = 20;
 const SHOW_MS = 200;
 
-export interface Sent {
-  isRunning: boolean;
-  seconds: number;
-  confirmed: number;
-  /** Requests without a response: the server may have carried them out. */
-  uncertain: number;
-  refused: number;
-  problem: string;
-  /** The time when the last response had arrived, in milliseconds. */
-  endedAt: number;
-}
-
 export const storm = signal<Sent | null>(null);
 /** The ids of the operations of the last stop. */
 export const stops = signal<string[]>([]);
@@ -35,9 +24,7 @@ export const stops = signal<string[]>([]);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function find(condition: string, most: number): Promise<ManagedObject[]> {
-  const params: Params = { query: `$filter=${condition} $orderby=name`, pageSize: most, withChildren: false };
-  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", params)))
-    .managedObjects;
+  return (await readObjects({ query: `$filter=${condition} $orderby=name`, pageSize: most })).items;
 }
 
 /** Clears the alarms of earlier storms, so that the counts begin at zero. */
@@ -99,10 +86,10 @@ async function raise({ id }: ManagedObject, sent: Sent): Promise<void> {
 }
 
 /** Reads the alarms of the storm. */
-export const readStorm = () =>
-  get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 })).then(
-    ({ alarms }) => alarms,
-  );
+export async function readStorm(): Promise<Alarm[]> {
+  const address = withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 });
+  return (await readPage<Alarm>(address, "alarms")).items;
+}
 export const countOf = (alarms: Alarm[] = []) => alarms.reduce((sum, { count }) => sum + count, 0);
 
 /** Restarts agents: each hangs up, and reports after it is back. */

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { ApiError } from "./api";
 import { connection, generation, subscribe } from "./live";
+import { isLive as isLiveNow } from "./values/standing";
 
 export interface Loaded<T> {
   data: Signal<T | undefined>;
@@ -95,12 +96,13 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
     again.value += 1;
   }, []);
   const isLive = () =>
-    connection.value.state === "live" &&
-    live !== undefined &&
-    live.isWhole !== false &&
-    channels.length > 0 &&
-    accepted.value === channels.length &&
-    error.value === null;
+    isLiveNow({
+      isConnected: connection.value.state === "live",
+      channels: channels.length,
+      accepted: accepted.value,
+      isWhole: live?.isWhole,
+      hasFailed: error.value !== null,
+    });
   return { data, error, loading, at, isOld, accepted, isLive, reload };
 }
 

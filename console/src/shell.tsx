@@ -96,6 +96,9 @@ function DevicesOrOne() {
   return id ? <DevicePage key={id} id={id} /> : <Devices />;
 }
 
+const ABOUT_DEMO =
+  "These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.";
+
 export function Shell() {
   const menu = useSignal(false);
   const finding = useSignal(false);
@@ -137,9 +140,7 @@ export function Shell() {
         </button>
         <span class="brand">platform</span>
         {session.value?.tenant === DEMO && (
-          <span
-            class="demo"
-            title="These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.">
+          <span class="demo" title={ABOUT_DEMO}>
             demo data
           </span>
         )}

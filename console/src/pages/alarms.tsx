@@ -4,21 +4,29 @@ import { useSignal } from "@preact/signals";
 import { call, get, withQuery } from "../api";
 import { useList } from "../list";
 import { asError } from "../load";
-import { AlarmActions, AlarmDetails, setStatus } from "../parts/alarm";
-import { chooseParams, link, route } from "../router";
+import { AlarmActions, AlarmDetails, NONE_EXAMINED, setStatus } from "../parts/alarm";
+import { DeviceLink } from "../parts/device";
+import { chooseParams, route } from "../router";
 import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm } from "../types";
-import { Exports } from "../ui/export";
-import { Action, Choice, Page, SeverityMark, States, StatusMark, tell } from "../ui/kit";
-import { ListStanding } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
+import { Chip, NoMatch, TextFilter, WordFilter } from "../ui/filters";
+import { Action, Choice, SeverityMark, StatusMark, tell } from "../ui/kit";
+import { ListPage } from "../ui/loaded";
+import type { Column } from "../ui/table";
 import { isChosen } from "../values/filters";
 import { apply, byTime } from "../values/merge";
 import { SEVERITIES } from "../values/words";
 
 const OPEN = "ACTIVE,ACKNOWLEDGED";
+const STATUSES: [string, string][] = [
+  [OPEN, "Open"],
+  ["ACTIVE", "Active"],
+  ["ACKNOWLEDGED", "Acknowledged"],
+  ["CLEARED", "Cleared"],
+  ["ALL", "All"],
+];
 
 export function Alarms() {
   const params = route.value.params;
@@ -26,7 +34,6 @@ export function Alarms() {
   const status = params.get("status") ?? OPEN;
   const type = params.get("type") ?? "";
   const source = params.get("source") ?? "";
-  const typed = useSignal(type);
   const fresh = useSignal(new Set<string>());
   const selected = useSignal(new Set<string>());
   const watched = useSignal<string | null>(null);
@@ -52,142 +59,83 @@ export function Alarms() {
   });
   const list = alarms.data.value ?? [];
   const chosen = list.filter((alarm) => selected.value.has(alarm.id) && alarm.status !== "CLEARED");
+  const choose = (alarms: Alarm[]) => (selected.value = new Set(alarms.map((alarm) => alarm.id)));
   const toggle = (alarm: Alarm) => {
     const next = new Set(selected.value);
     if (!next.delete(alarm.id)) next.add(alarm.id);
     selected.value = next;
   };
   const offersAll = can("ROLE_ALARM_ADMIN") && list.length > 0 && !type && !source;
+  const showOpen = () => chooseParams({ severity: "", status: "", type: "", source: "" });
+  const isPlain = status === OPEN && !severity && !type && !source;
   const columns = columnsOf((alarm) => (watched.value = alarm.id));
   const shownAlarm = list.find((alarm) => alarm.id === watched.value);
   return (
-    <Page
+    <ListPage
       title="Alarms"
-      sub={<ListStanding of={alarms} noun="alarm" />}
+      of={alarms}
+      noun="alarm"
+      filter={JSON.stringify(query)}
       actions={
-        <>
-          {list.length > 0 && <Exports name="alarms" all={alarms.all} columns={EXPORTED} />}
-          {offersAll && (
+        offersAll && (
+          <>
             <AllOf shown={status} severity={severity} from={["ACTIVE"]} to="ACKNOWLEDGED" verb="Acknowledge" />
-          )}
-          {offersAll && (
             <AllOf shown={status} severity={severity} from={["ACTIVE", "ACKNOWLEDGED"]} to="CLEARED" verb="Clear" />
-          )}
-        </>
-      }>
-      <div class="filters">
-        <Choice
-          label="Status"
-          value={status}
-          onChange={(value) => chooseParams({ status: value === OPEN ? "" : value })}
-          options={[
-            [OPEN, "Open"],
-            ["ACTIVE", "Active"],
-            ["ACKNOWLEDGED", "Acknowledged"],
-            ["CLEARED", "Cleared"],
-            ["ALL", "All"],
-          ]}
-        />
-        <Choice
-          label="Severity"
-          value={severity}
-          onChange={(value) => chooseParams({ severity: value })}
-          options={[
-            ["", "All"],
-            ...SEVERITIES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()]),
-          ]}
-        />
-        <label class="search small">
-          <span class="hidden">Type</span>
-          <input
-            placeholder="Type"
-            value={typed.value}
-            spellcheck={false}
-            onInput={(event) => (typed.value = event.currentTarget.value)}
-            onChange={() => chooseParams({ type: typed.value.trim() })}
+          </>
+        )
+      }
+      filters={
+        <>
+          <Choice
+            label="Status"
+            value={status}
+            onChange={(value) => chooseParams({ status: value === OPEN ? "" : value })}
+            options={STATUSES}
           />
-        </label>
-        {source && (
-          <span class="chip">
-            of one device{" "}
-            <button
-              type="button"
-              class="plain"
-              aria-label="Show the alarms of all devices"
-              onClick={() => chooseParams({ source: "" })}>
-              ×
-            </button>
-          </span>
-        )}
-      </div>
-      {chosen.length > 0 && (
-        <div class="chosen" role="group" aria-label="Chosen alarms">
-          <b>{chosen.length.toLocaleString()} chosen</b>
-          <Action
-            class="small"
-            run={() =>
-              each(
-                chosen.filter((alarm) => alarm.status === "ACTIVE"),
-                "ACKNOWLEDGED",
-              )
-            }>
-            Acknowledge them
-          </Action>
-          <Action class="small" run={() => each(chosen, "CLEARED")}>
-            Clear them
-          </Action>
-          <button type="button" class="small" onClick={() => (selected.value = new Set())}>
-            Choose none
-          </button>
-          {chosen.length < list.length && (
-            <button
-              type="button"
-              class="small"
-              onClick={() => (selected.value = new Set(list.map((alarm) => alarm.id)))}>
-              Choose all that are shown
-            </button>
-          )}
-        </div>
-      )}
-      <div class="fill">
-        <States
-          of={alarms}
-          isEmpty={(shown) => shown.length === 0}
-          empty={
-            alarms.rest.value.next ? (
-              <p>None of the alarms that were examined is of a device that you may see. There are more.</p>
-            ) : status === OPEN && !severity && !type && !source ? (
-              <p>No alarm is open.{alarms.isLive() && " New ones appear here by themselves."}</p>
-            ) : (
-              <>
-                <p>No alarm matches these filters.</p>
-                <button
-                  type="button"
-                  onClick={() => {
-                    typed.value = "";
-                    chooseParams({ severity: "", status: "", type: "", source: "" });
-                  }}>
-                  Show all open alarms
-                </button>
-              </>
-            )
-          }>
-          {(shown) => (
-            <VirtualTable
-              label="Alarms"
-              columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...columns] : columns}
-              items={shown}
-              keyOf={(alarm) => alarm.id}
-              rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")}
-              onEnd={alarms.more}
-              total={alarms.rest.value.total}
-              filters={JSON.stringify(query)}
-            />
-          )}
-        </States>
-      </div>
+          <WordFilter label="Severity" param="severity" words={SEVERITIES} />
+          <TextFilter label="Type" param="type" />
+          <Chip param="source" text="of one device" label="Show the alarms of all devices" />
+        </>
+      }
+      above={chosen.length > 0 && <Chosen of={chosen} all={list} choose={choose} />}
+      columns={can("ROLE_ALARM_ADMIN") ? [choice(selected.value, toggle), ...columns] : columns}
+      exported={EXPORTED}
+      rowClass={(alarm) => (fresh.value.has(alarm.id) ? "arrives" : "")}
+      empty={
+        alarms.rest.value.next ? (
+          <p>{NONE_EXAMINED}</p>
+        ) : isPlain ? (
+          <p>No alarm is open.{alarms.isLive() && " New ones appear here by themselves."}</p>
+        ) : (
+          <NoMatch text="No alarm matches these filters." button="Show all open alarms" showAll={showOpen} />
+        )
+      }>
       {shownAlarm && <AlarmDetails of={shownAlarm} onClose={() => (watched.value = null)} />}
-    </Page>
+    </ListPage>
+  );
+}
+
+/** What can be done with the chosen alarms together. */
+function Chosen({ of: chosen, all, choose }: { of: Alarm[]; all: Alarm[]; choose: (alarms: Alarm[]) => void }) {
+  const active = chosen.filter((alarm) => alarm.status === "ACTIVE");
+  return (
+    <div class="chosen" role="group" aria-label="Chosen alarms">
+      <b>{chosen.length.toLocaleString()} chosen</b>
+      <Action class="small" run={() => each(active, "ACKNOWLEDGED")}>
+        Acknowledge them
+      </Action>
+      <Action class="small" run={() => each(chosen, "CLEARED")}>
+        Clear them
+      </Action>
+      <button type="button" class="small" onClick={() => choose([])}>
+        Choose none
+      </button>
+      {chosen.length < all.length && (
+        <button type="button" class="small" onClick={() => choose(all)}>
+          Choose all that are shown
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -219,7 +167,9 @@ function AllOf({
     );
     return {
       title: `${verb} ${what}?`,
-      text: `They are ${affected.join(" or ").toLowerCase()} now. This concerns all devices of the tenant, also alarms that the list has not loaded.`,
+      text:
+        `They are ${affected.join(" or ").toLowerCase()} now. ` +
+        "This concerns all devices of the tenant, also alarms that the list has not loaded.",
       button: `${verb} ${what}`,
       typed: "all",
     };
@@ -314,7 +264,7 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
             {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
           </button>
           <span class="clip">
-            <a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a>{" "}
+            <DeviceLink of={alarm.source} />{" "}
             <span class="faint">
               <Time at={alarm.time} as="ago" />
             </span>
@@ -327,11 +277,7 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
     title: "Device",
     width: "minmax(0, 1fr)",
     wide: true,
-    cell: (alarm) => (
-      <a class="clip" href={link(["devices", alarm.source.id])}>
-        {alarm.source.name ?? alarm.source.id}
-      </a>
-    ),
+    cell: (alarm) => <DeviceLink class="clip" of={alarm.source} />,
   },
   { title: "Type", width: "minmax(0, 1fr)", wide: true, cell: (alarm) => <code class="clip">{alarm.type}</code> },
   { title: "Status", width: "8.5rem", wide: true, cell: (alarm) => <StatusMark of={alarm.status} /> },

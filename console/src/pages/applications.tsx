@@ -7,7 +7,9 @@ import { useEvery } from "../load";
 import type { Application } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
-import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../ui/kit";
+import { Action, Card, Dialog, Field, Form, Page, StatusMark, tell } from "../ui/kit";
+import { States } from "../ui/loaded";
+import { type SmallColumn, SmallTable } from "../ui/small_table";
 import { ListStanding, MoreRows } from "../ui/standing";
 
 const HEALTH_SECONDS = 5;
@@ -17,7 +19,7 @@ const KINDS: Record<string, string> = {
   EXTERNAL: "external",
   APAMA_CEP_RULE: "rule",
 };
-const isOwn = (one: Application) => one.owner?.tenant.id === session.value?.tenant;
+const isOwn = (one: Application) => one.owner.tenant.id === session.value?.tenant;
 const subscriptions = () => path`/tenant/tenants/${session.value!.tenant}/applications`;
 
 export function Applications() {
@@ -33,6 +35,27 @@ export function Applications() {
   const mayChange = can("ROLE_APPLICATION_MANAGEMENT_ADMIN");
   const held = new Set(subscribed.data.value?.map(({ application }) => application.id));
   const reload = () => (applications.reload(), subscribed.reload());
+  const columns: SmallColumn<Application>[] = [
+    ["Name", (one) => <b>{one.name}</b>],
+    ["Kind", (one) => KINDS[one.type]],
+    ["Path", (one) => <Address of={one} />],
+    ["Owner", (one) => (isOwn(one) ? "this tenant" : one.owner.tenant.id)],
+    ["Who may use it", (one) => (one.availability === "MARKET" ? "every tenant" : "its owner and subscribers")],
+    ["Health", (one) => <Health of={one} />],
+    [
+      "Actions",
+      (one) =>
+        mayChange && (
+          <Actions
+            of={one}
+            isSubscribed={held.has(one.id)}
+            onUpload={() => (uploading.value = one)}
+            onChanged={reload}
+          />
+        ),
+      "actions",
+    ],
+  ];
   return (
     <Page
       title="Applications"
@@ -46,53 +69,7 @@ export function Applications() {
       }>
       <Card>
         <States of={applications} isEmpty={(list) => list.length === 0} empty={<p>The tenant sees no application.</p>}>
-          {(list) => (
-            <div class="scroll" tabIndex={0} role="region" aria-label="Applications">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Kind</th>
-                    <th scope="col">Path</th>
-                    <th scope="col">Owner</th>
-                    <th scope="col">Who may use it</th>
-                    <th scope="col">Health</th>
-                    <th scope="col">
-                      <span class="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map((one) => (
-                    <tr key={one.id}>
-                      <td>
-                        <b>{one.name}</b>
-                      </td>
-                      <td>{KINDS[one.type] ?? one.type}</td>
-                      <td>
-                        <Address of={one} />
-                      </td>
-                      <td>{isOwn(one) ? "this tenant" : one.owner?.tenant.id}</td>
-                      <td>{one.availability === "MARKET" ? "every tenant" : "its owner and subscribers"}</td>
-                      <td>
-                        <Health of={one} />
-                      </td>
-                      <td>
-                        {mayChange && (
-                          <Actions
-                            of={one}
-                            isSubscribed={held.has(one.id)}
-                            onUpload={() => (uploading.value = one)}
-                            onChanged={reload}
-                          />
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
+          {(list) => <SmallTable label="Applications" columns={columns} rows={list} />}
         </States>
         <MoreRows of={applications} noun="application" />
       </Card>

@@ -1,71 +1,44 @@
 // The audit log, newest entry first.
 
-import { useSignal } from "@preact/signals";
 import { useList } from "../list";
-import { chooseParams, route } from "../router";
+import { route } from "../router";
 import { Time } from "../time";
 import type { AuditRecord } from "../types";
-import { Exports } from "../ui/export";
-import { Page, States } from "../ui/kit";
-import { ListStanding } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
+import { TextFilter } from "../ui/filters";
+import { ListPage } from "../ui/loaded";
+import type { Column } from "../ui/table";
 import { changesOf } from "../values/words";
 
 export function Audit() {
   const user = route.value.params.get("user") ?? "";
   const type = route.value.params.get("type") ?? "";
-  const typed = useSignal({ user, type });
   const records = useList<AuditRecord>({
     path: "/audit/auditRecords",
     member: "auditRecords",
     params: { user, type, revert: true },
   });
-  const field = (name: "user" | "type", label: string) => (
-    <label class="search small">
-      <span class="hidden">{label}</span>
-      <input
-        placeholder={label}
-        value={typed.value[name]}
-        spellcheck={false}
-        onInput={(event) => (typed.value = { ...typed.value, [name]: event.currentTarget.value })}
-        onChange={() => chooseParams({ [name]: typed.value[name].trim() })}
-      />
-    </label>
-  );
   return (
-    <Page
+    <ListPage
       title="Audit"
-      sub={<ListStanding of={records} noun="record" />}
-      actions={<Exports name="audit records" all={records.all} columns={EXPORTED} />}>
-      <div class="filters">
-        {field("user", "User")}
-        {field("type", "Type")}
-      </div>
-      <div class="fill">
-        <States
-          of={records}
-          isEmpty={(list) => list.length === 0}
-          empty={
-            <p>
-              {user || type
-                ? "No record matches."
-                : "Nothing was recorded yet. Changes of alarms, operations, users and modules are."}
-            </p>
-          }>
-          {(list) => (
-            <VirtualTable
-              label="Audit records"
-              columns={COLUMNS}
-              items={list}
-              keyOf={(one) => one.id}
-              onEnd={records.more}
-              total={records.rest.value.total}
-              filters={`${user} ${type}`}
-            />
-          )}
-        </States>
-      </div>
-    </Page>
+      of={records}
+      noun="audit record"
+      filter={`${user} ${type}`}
+      filters={
+        <>
+          <TextFilter label="User" param="user" />
+          <TextFilter label="Type" param="type" />
+        </>
+      }
+      columns={COLUMNS}
+      exported={EXPORTED}
+      empty={
+        <p>
+          {user || type
+            ? "No record matches."
+            : "Nothing was recorded yet. Changes of alarms, operations, users and modules are."}
+        </p>
+      }
+    />
   );
 }
 

@@ -8,7 +8,6 @@ import {
   hasEnded,
   readStops,
   readStorm,
-  type Sent,
   stopDevices,
   STOPPED,
   stops,
@@ -19,14 +18,14 @@ import { cutNetwork } from "../live";
 import { type Loaded, useEvery, useLoad } from "../load";
 import { now } from "../time";
 import type { Alarm, Operation } from "../types";
-import { Action, Card, Page, States } from "../ui/kit";
+import { Action, Card, Page } from "../ui/kit";
+import { States } from "../ui/loaded";
 import { Standing } from "../ui/standing";
+import { type Sent, type Verdict, verdictOfStorm } from "../values/ledger";
 import { apply } from "../values/merge";
 
 const CUT_SECONDS = 15;
 const ASK_SECONDS = 2;
-/** What has not arrived after this time is taken for lost. */
-const PATIENCE_MS = 30_000;
 
 export function BreakIt() {
   return (
@@ -67,8 +66,6 @@ export function BreakIt() {
     </Page>
   );
 }
-
-type Verdict = ["good" | "bad" | "open", string];
 
 function VerdictOf({ of: [kind, text] }: { of: Verdict }) {
   return (
@@ -131,27 +128,10 @@ function StormLedger({ of: sent }: { of: Sent }) {
           </dl>
         )}
       </States>
-      <VerdictOf of={verdictOfStorm(sent, stored, seen)} />
+      <VerdictOf of={verdictOfStorm(sent, stored, seen, { now: now.value, isCut: isCut.value })} />
       {!sent.isRunning && <Action run={endStorm}>Clear these alarms</Action>}
     </Card>
   );
-}
-
-/** Every confirmed alarm must be stored, no other than those that were sent, and the page must have all that is stored. */
-function verdictOfStorm({ isRunning, confirmed, uncertain, endedAt }: Sent, stored: number, seen: number): Verdict {
-  const isLate = now.value > endedAt + PATIENCE_MS;
-  if (isRunning) return ["open", "The storm goes on."];
-  if (isCut.value) return ["open", "The network of this page is cut. What happens meanwhile is not here yet."];
-  if (stored > confirmed + uncertain)
-    return ["bad", `${(stored - confirmed - uncertain).toLocaleString()} alarms are stored that were not sent.`];
-  if (stored < confirmed)
-    return [isLate ? "bad" : "open", `${(confirmed - stored).toLocaleString()} confirmed alarms are not stored.`];
-  if (seen !== stored)
-    return [
-      isLate ? "bad" : "open",
-      `${Math.abs(stored - seen).toLocaleString()} stored alarms have not arrived here.`,
-    ];
-  return ["good", "Nothing was lost: all confirmed alarms are stored, and this page has them all."];
 }
 
 function StopLedger() {

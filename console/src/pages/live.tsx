@@ -1,12 +1,10 @@
 // The live notifications of any channel.
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import type { Message } from "cometd";
-import { connection, onlyLongPolling, setOnlyLongPolling, subscribe } from "../live";
+import { useArrivals } from "../arrivals";
+import { connection, onlyLongPolling, setOnlyLongPolling } from "../live";
 import { route, setParams } from "../router";
+import { ArrivalRow, PauseButton } from "../ui/arrivals";
 import { Card, Choice, Field, Page } from "../ui/kit";
-import { timeOfDay } from "../values/times";
 
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */
@@ -14,44 +12,15 @@ const KEPT = 200;
 /** The number of rows that are drawn while they arrive; those of a page that is paused are all drawn. */
 const DRAWN = 30;
 
-interface Row {
-  number: number;
-  at: Date;
-  channel: string;
-  action: string;
-  text: string;
-}
-
 export function LivePage() {
   const channels = route.value.params
     .getAll("channel")
     .concat((route.value.params.get("channels") ?? "").split(","))
     .filter(Boolean);
-  const rows = useSignal<Row[]>([]);
-  const total = useSignal(0);
-  const denied = useSignal<Record<string, string>>({});
-  const paused = useSignal(false);
-  const counter = useRef(0);
+  const arrivals = useArrivals(channels, KEPT);
+  const { denied, isPaused, total } = arrivals;
+  const rows = arrivals.rows.value;
   const choose = (list: string[]) => setParams({ channels: [...new Set(list)].join(","), channel: undefined });
-  useEffect(() => {
-    denied.value = {};
-    const take = (messages: Message[]) => {
-      total.value += messages.length;
-      if (paused.value) return;
-      const newest = messages.slice(-KEPT).map((message): Row => ({
-        number: ++counter.current,
-        at: new Date(),
-        channel: message.channel,
-        action: message.data?.realtimeAction ?? "",
-        text: JSON.stringify(message.data?.data ?? message.data),
-      }));
-      rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
-    };
-    const subscriptions = channels.map((channel) =>
-      subscribe(channel, take, (reason) => reason && (denied.value = { ...denied.value, [channel]: reason })),
-    );
-    return () => subscriptions.forEach((one) => one.end());
-  }, [channels.join(",")]);
   const add = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
@@ -65,7 +34,7 @@ export function LivePage() {
       sub={
         <>
           {total.value.toLocaleString()} notifications
-          {total.value > rows.value.length && rows.value.length === KEPT && `, of which the last ${KEPT} are kept`}
+          {total.value > rows.length && rows.length === KEPT && `, of which the last ${KEPT} are kept`}
           {transport && ` over ${transport === "websocket" ? "WebSocket" : "long polling"}`}
         </>
       }
@@ -80,9 +49,7 @@ export function LivePage() {
               ["polling", "Long polling"],
             ]}
           />
-          <button type="button" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>
-            {paused.value ? "Go on" : "Pause"}
-          </button>
+          <PauseButton of={arrivals} />
         </>
       }>
       <Card>
@@ -122,7 +89,7 @@ export function LivePage() {
         </ul>
       </Card>
       <div class="fill scroll log" tabIndex={0} role="region" aria-label="Notifications">
-        {rows.value.length === 0 ? (
+        {rows.length === 0 ? (
           <div class="state">
             <p>
               {channels.length
@@ -132,23 +99,16 @@ export function LivePage() {
           </div>
         ) : (
           <ol>
-            {rows.value.slice(0, paused.value ? KEPT : DRAWN).map((row) => (
+            {rows.slice(0, isPaused.value ? KEPT : DRAWN).map((row) => (
               <li key={row.number}>
-                <details>
-                  <summary>
-                    <span class="faint">{timeOfDay(row.at)}</span> <b>{row.channel}</b>{" "}
-                    <span class="mark">{row.action.toLowerCase() || "row"}</span>{" "}
-                    <span class="clip faint">{row.text.slice(0, 300)}</span>
-                  </summary>
-                  <pre>{JSON.stringify(JSON.parse(row.text), null, 2)}</pre>
-                </details>
+                <ArrivalRow of={row} name={row.message.channel} />
               </li>
             ))}
           </ol>
         )}
-        {!paused.value && rows.value.length > DRAWN && (
+        {!isPaused.value && rows.length > DRAWN && (
           <p class="hint">
-            The newest {DRAWN} of the last {rows.value.length}. A pause shows them all.
+            The newest {DRAWN} of the last {rows.length}. A pause shows them all.
           </p>
         )}
       </div>

@@ -2,17 +2,18 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Message } from "cometd";
 import { call, get, path } from "../api";
+import { useArrivals } from "../arrivals";
 import { useList } from "../list";
-import { subscribe } from "../live";
 import { asError, useLoad } from "../load";
 import type { Module } from "../reference";
 import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
-import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
-import { ArrivalStanding, ListStanding, MoreRows } from "../ui/standing";
+import { ArrivalsStanding } from "../ui/arrivals";
+import { Action, Card, Page, StatusMark, tell } from "../ui/kit";
+import { States } from "../ui/loaded";
+import { ListStanding, MoreRows } from "../ui/standing";
 import { timeOfDay } from "../values/times";
 
 const NEW = `module hot;
@@ -245,44 +246,25 @@ const KEPT = 50;
 
 /** The rows of all statements, as they arrive in notifications. */
 function Rows({ module }: { module: Module }) {
-  const rows = useSignal<{ number: number; at: Date; statement: string; text: string }[]>([]);
-  const denied = useSignal("");
-  const counter = useRef(0);
-  useEffect(() => {
-    const take = (messages: Message[]) => {
-      const newest = messages.map((message) => ({
-        number: ++counter.current,
-        at: new Date(),
-        statement: message.channel.split("/").at(-1)!,
-        text: JSON.stringify(message.data),
-      }));
-      rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
-    };
-    const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason ?? ""));
-    return () => subscription.end();
-  }, [module.name]);
+  const channel = `/${module.name}/*`;
+  const arrivals = useArrivals([channel], KEPT);
+  const rows = arrivals.rows.value;
+  const denied = arrivals.denied.value[channel];
   return (
-    <Card
-      title="Rows"
-      aside={
-        <span>
-          {rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>}{" "}
-          {!denied.value && <ArrivalStanding />}
-        </span>
-      }>
-      {denied.value && <p class="problem">{denied.value}</p>}
-      {rows.value.length === 0 ? (
+    <Card title="Rows" aside={!denied && <ArrivalsStanding of={arrivals} />}>
+      {denied && <p class="problem">{denied}</p>}
+      {rows.length === 0 ? (
         <div class="state">
           <p>No statement gave a row since this page was opened.</p>
         </div>
       ) : (
         <ul class="rows">
-          {rows.value.map((row) => (
-            <li key={row.number} class="arrives">
-              <span class="faint">{timeOfDay(row.at)}</span>
-              <b>{row.statement}</b>
-              <code class="grow clip" title={row.text}>
-                {row.text}
+          {rows.map(({ number, at, message }) => (
+            <li key={number} class="arrives">
+              <span class="faint">{timeOfDay(at)}</span>
+              <b>{message.channel.split("/").at(-1)}</b>
+              <code class="grow clip" title={JSON.stringify(message.data)}>
+                {JSON.stringify(message.data)}
               </code>
             </li>
           ))}

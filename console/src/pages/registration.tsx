@@ -7,8 +7,8 @@ import { useEvery } from "../load";
 import type { BulkRegistrationResult, NewDeviceRequest } from "../reference";
 import { link } from "../router";
 import { can } from "../session";
-import { Action, Card, Field, Form, Page, States, StatusMark } from "../ui/kit";
-import { ListStanding, MoreRows } from "../ui/standing";
+import { Action, Card, Field, Form, Page, StatusMark } from "../ui/kit";
+import { ListCard } from "../ui/loaded";
 import { firstRows, isSecret } from "../values/csv";
 
 /** Registration requests cause no notifications, so this page reads them regularly while it is visible. */
@@ -24,61 +24,68 @@ export function Registration() {
         {can("ROLE_DEVICE_CONTROL_ADMIN") && <One onCreated={requests.reload} />}
         {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onDone={requests.reload} />}
       </div>
-      <Card title="Waiting" aside={<ListStanding of={requests} noun="request" every={ASK_EVERY_SECONDS} />}>
-        <States
-          of={requests}
-          isEmpty={(list) => list.length === 0}
-          empty={<p>No device is waiting. Register one, and switch it on.</p>}>
-          {(list) => (
-            <ul class="rows">
-              {[...list].reverse().map((one) => (
-                <li key={one.id} class="arrives">
-                  <span
-                    class={`dot ${one.status === "WAITING_FOR_CONNECTION" ? "waiting" : one.status === "ACCEPTED" ? "available" : "maintenance"}`}
-                  />
-                  <code class="grow clip">{one.id}</code>
-                  <span class="faint">{EXPLAINED[one.status]}</span>
-                  <StatusMark of={one.status} />
-                  <span class="row-actions">
-                    {one.status !== "ACCEPTED" && (
-                      <Action
-                        class="small"
-                        label={`Accept ${one.id}`}
-                        run={() => call("PUT", addressOf(one), { body: { status: "ACCEPTED" } }).then(requests.reload)}
-                        done={`${one.id} is accepted. It gets its password when it asks next.`}>
-                        Accept
-                      </Action>
-                    )}
-                    {can("ROLE_DEVICE_CONTROL_ADMIN") && (
-                      <Action
-                        class="small"
-                        label={`Remove ${one.id}`}
-                        confirm={{
-                          title: `Remove the request of ${one.id}?`,
-                          text: "The device can ask again.",
-                          button: "Remove request",
-                        }}
-                        run={() => call("DELETE", addressOf(one)).then(requests.reload)}>
-                        Remove
-                      </Action>
-                    )}
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )}
-        </States>
-        <MoreRows of={requests} noun="request" />
-      </Card>
+      <ListCard
+        title="Waiting"
+        of={requests}
+        noun="request"
+        every={ASK_EVERY_SECONDS}
+        empty={<p>No device is waiting. Register one, and switch it on.</p>}>
+        {(list) => (
+          <ul class="rows">
+            {[...list].reverse().map((one) => (
+              <li key={one.id} class="arrives">
+                <span class={`dot ${DOTS[one.status]}`} />
+                <code class="grow clip">{one.id}</code>
+                <span class="faint">{EXPLAINED[one.status]}</span>
+                <StatusMark of={one.status} />
+                <span class="row-actions">
+                  {one.status !== "ACCEPTED" && (
+                    <Action
+                      class="small"
+                      label={`Accept ${one.id}`}
+                      run={() => call("PUT", addressOf(one), { body: { status: "ACCEPTED" } }).then(requests.reload)}
+                      done={`${one.id} is accepted. It gets its password when it asks next.`}>
+                      Accept
+                    </Action>
+                  )}
+                  {can("ROLE_DEVICE_CONTROL_ADMIN") && (
+                    <Action
+                      class="small"
+                      label={`Remove ${one.id}`}
+                      confirm={{
+                        title: `Remove the request of ${one.id}?`,
+                        text: "The device can ask again.",
+                        button: "Remove request",
+                      }}
+                      run={() => call("DELETE", addressOf(one)).then(requests.reload)}>
+                      Remove
+                    </Action>
+                  )}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </ListCard>
     </Page>
   );
 }
 
+const DOTS: Record<NewDeviceRequest["status"], string> = {
+  WAITING_FOR_CONNECTION: "waiting",
+  PENDING_ACCEPTANCE: "maintenance",
+  ACCEPTED: "available",
+};
 const EXPLAINED: Record<NewDeviceRequest["status"], string> = {
   WAITING_FOR_CONNECTION: "It has not asked yet.",
   PENDING_ACCEPTANCE: "It asks for access. Accept it if it is yours.",
   ACCEPTED: "It gets its password when it asks next.",
 };
+
+/** Returns the request with which a device asks for its password, as a command. */
+const exampleOf = (id: string) =>
+  `curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n` +
+  `  ${location.origin}/devicecontrol/deviceCredentials -d '${JSON.stringify({ id })}'`;
 
 function One({ onCreated }: { onCreated: () => void }) {
   const waiting = useSignal("");
@@ -89,7 +96,6 @@ function One({ onCreated }: { onCreated: () => void }) {
     form.reset();
     onCreated();
   };
-  const address = `${location.origin}/devicecontrol/deviceCredentials`;
   return (
     <Card title="One device">
       <Form send={send} action="Register">
@@ -102,10 +108,7 @@ function One({ onCreated }: { onCreated: () => void }) {
           <p>
             <b>{waiting.value}</b> may ask for its password now, as this does:
           </p>
-          <pre
-            tabIndex={
-              0
-            }>{`curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n  ${address} -d '{"id":"${waiting.value}"}'`}</pre>
+          <pre tabIndex={0}>{exampleOf(waiting.value)}</pre>
         </div>
       )}
     </Card>

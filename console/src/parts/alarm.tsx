@@ -1,14 +1,16 @@
 // One alarm: its whole text, and who changed it.
 
-import { call, get, path, withQuery } from "../api";
+import { call, path, withQuery } from "../api";
+import { readPage } from "../collection";
 import { useLoad } from "../load";
-import { link } from "../router";
 import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm, AuditRecord } from "../types";
-import { Action, Dialog, SeverityMark, States, StatusMark, tell } from "../ui/kit";
+import { Action, Dialog, FactList, SeverityMark, StatusMark, tell } from "../ui/kit";
+import { States } from "../ui/loaded";
 import { Standing } from "../ui/standing";
 import { changesOf } from "../values/words";
+import { DeviceLink } from "./device";
 
 /** Members that the window shows in words. */
 const COMMON = new Set([
@@ -35,32 +37,20 @@ export function AlarmDetails({ of: alarm, onClose }: { of: Alarm; onClose: () =>
         <SeverityMark of={alarm.severity} /> <StatusMark of={alarm.status} /> <span class="grow" />{" "}
         <AlarmActions of={alarm} />
       </p>
-      <dl class="facts">
-        <dt>Device</dt>
-        <dd>
-          <a href={link(["devices", alarm.source.id])}>{alarm.source.name ?? alarm.source.id}</a>
-        </dd>
-        <dt>Type</dt>
-        <dd>
-          <code>{alarm.type}</code>
-        </dd>
-        <dt>Time</dt>
-        <dd>
-          <Time at={alarm.time} />
-        </dd>
-        {alarm.count > 1 && (
-          <>
-            <dt>Sent</dt>
-            <dd>
+      <FactList
+        of={[
+          ["Device", <DeviceLink of={alarm.source} />],
+          ["Type", <code>{alarm.type}</code>],
+          ["Time", <Time at={alarm.time} />],
+          alarm.count > 1 && [
+            "Sent",
+            <>
               {alarm.count.toLocaleString()} times, first <Time at={alarm.firstOccurrenceTime} />
-            </dd>
-          </>
-        )}
-        <dt>Id</dt>
-        <dd>
-          <code>{alarm.id}</code>
-        </dd>
-      </dl>
+            </>,
+          ],
+          ["Id", <code>{alarm.id}</code>],
+        ]}
+      />
       {more.length > 0 && <pre tabIndex={0}>{JSON.stringify(Object.fromEntries(more), null, 2)}</pre>}
       {can("ROLE_AUDIT_READ") && <History of={alarm} />}
     </Dialog>
@@ -69,11 +59,9 @@ export function AlarmDetails({ of: alarm, onClose }: { of: Alarm; onClose: () =>
 
 /** The records of the audit log about the alarm, read again when its status changes. */
 function History({ of: alarm }: { of: Alarm }) {
+  const address = withQuery("/audit/auditRecords", { source: alarm.id, revert: true, pageSize: 100 });
   const records = useLoad(
-    () =>
-      get<{ auditRecords: AuditRecord[] }>(
-        withQuery("/audit/auditRecords", { source: alarm.id, revert: true, pageSize: 100 }),
-      ).then((page) => page.auditRecords),
+    () => readPage<AuditRecord>(address, "auditRecords"),
     [alarm.id, alarm.status, alarm.severity],
   );
   return (
@@ -82,10 +70,10 @@ function History({ of: alarm }: { of: Alarm }) {
         <h3>Changes</h3>
         <Standing of={records} />
       </div>
-      <States of={records} isEmpty={(list) => list.length === 0} empty={<p>Nobody changed it.</p>}>
-        {(list) => (
+      <States of={records} isEmpty={({ items }) => items.length === 0} empty={<p>Nobody changed it.</p>}>
+        {({ items }) => (
           <ul class="rows">
-            {list.map((one) => (
+            {items.map((one) => (
               <li key={one.id}>
                 <span class="grow">
                   <b>{one.user}</b> {changesOf(one) || one.activity}
@@ -128,3 +116,6 @@ export function AlarmActions({ of: alarm }: { of: Alarm }) {
     </span>
   );
 }
+
+/** What a list of alarms shows whose pages had no alarm that the user may see (P-07). */
+export const NONE_EXAMINED = "None of the alarms that were examined is of a device that you may see. There are more.";

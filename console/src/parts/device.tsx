@@ -1,6 +1,7 @@
 // What pages show of a device.
 
 import type { ManagedObject } from "../types";
+import { link } from "../values/addresses";
 
 export const availabilityOf = (device: ManagedObject) => device.plat_Availability ?? {};
 
@@ -16,5 +17,20 @@ export function AlarmCounts({ of }: { of: ManagedObject }) {
         </span>
       ))}
     </span>
+  );
+}
+
+/** The name of a device, or its id, as a link to its page. */
+export function DeviceLink({
+  of: { id, name = id },
+  class: look,
+}: {
+  of: { id: string; name?: string };
+  class?: string;
+}) {
+  return (
+    <a class={look} href={link(["devices", id])}>
+      {name}
+    </a>
   );
 }

@@ -3,17 +3,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call, path } from "../api";
+import { useNotifications } from "../arrivals";
 import { useGroups } from "../groups";
 import { useList } from "../list";
-import { subscribe } from "../live";
 import { useEvery } from "../load";
 import { link } from "../router";
 import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { BulkOperation } from "../types";
-import { Action, Card, Dialog, Field, Form, States, StatusMark, tell } from "../ui/kit";
-import { Standing } from "../ui/standing";
+import { Action, Dialog, Field, Form, StatusMark, tell } from "../ui/kit";
+import { LoadedCard, States } from "../ui/loaded";
 import { isUnderWay, stateOfRollOut, titleOf } from "../values/words";
 import { Content, FIRST_CONTENT, parsed } from "./new_operation";
 
@@ -81,13 +81,10 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
     pageSize: 2000,
   });
   const operations = useScope("operations", "ROLE_DEVICE_CONTROL_READ");
-  useEffect(() => {
-    const subscriptions = operations.channels.map((channel) =>
-      subscribe(channel, (messages) => messages.some((one) => one.data?.data?.bulkOperationId) && (stale.value = true)),
-    );
-    return () => subscriptions.forEach((one) => one.end());
-  }, [operations.channels.join(" ")]);
   const stale = useSignal(false);
+  useNotifications(operations.channels, (messages) => {
+    if (messages.some((one) => one.data?.data?.bulkOperationId)) stale.value = true;
+  });
   const shownNumber = useSignal(onlyUnderWay ? 3 : 10);
   const isRunning = bulk.data.value?.some(isUnderWay);
   // The status of a bulk operation is not notified, so it is read again while one is running or operations change.
@@ -98,37 +95,38 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
   });
   // The server lists the oldest first, so the newest are only known at the end of the list.
   useEffect(() => bulk.more(), [bulk.rest.value]);
-  const matching = (bulk.data.value ?? [])
-    .slice()
-    .reverse()
-    .filter((one) => !onlyUnderWay || isUnderWay(one));
-  const list = matching.slice(0, shownNumber.value);
-  if (list.length === 0) return null;
+  const matching = (all: BulkOperation[]) => [...all].reverse().filter((one) => !onlyUnderWay || isUnderWay(one));
+  const number = matching(bulk.data.value ?? []).length;
+  if (number === 0 && !bulk.error.value) return null;
+  const most = shownNumber.value;
   return (
-    <Card
+    <LoadedCard
       title="Roll-outs"
-      aside={
-        <>
-          <Standing of={bulk} every={isRunning ? RUNNING_SECONDS : undefined} />
-          {onlyUnderWay && <a href={link(["operations"])}>All operations</a>}
-        </>
+      of={bulk}
+      every={isRunning ? RUNNING_SECONDS : undefined}
+      actions={onlyUnderWay && <a href={link(["operations"])}>All operations</a>}
+      below={
+        number > most && (
+          <p>
+            <span class="partial">
+              {most} of {number.toLocaleString()} roll-outs
+            </span>{" "}
+            <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>
+              Show more
+            </button>
+          </p>
+        )
       }>
-      <ul class="rows">
-        {list.map((one) => (
-          <RollOut key={one.id} of={one} shown={one.id === shown} onChanged={bulk.reload} />
-        ))}
-      </ul>
-      {matching.length > list.length && (
-        <p>
-          <span class="partial">
-            {list.length} of {matching.length.toLocaleString()} roll-outs
-          </span>{" "}
-          <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>
-            Show more
-          </button>
-        </p>
+      {(all) => (
+        <ul class="rows">
+          {matching(all)
+            .slice(0, most)
+            .map((one) => (
+              <RollOut key={one.id} of={one} shown={one.id === shown} onChanged={bulk.reload} />
+            ))}
+        </ul>
       )}
-    </Card>
+    </LoadedCard>
   );
 }
 

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { between, timeLabels, valueLabels } from "../values/numbers";
-import type { Data } from "../values/series";
+import { type Data, isolated } from "../values/series";
 
 export interface Line {
   label: string;
@@ -31,12 +31,6 @@ const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)"
 /** Returns the width that the labels of an axis need, in pixels. */
 const widthOf = (labels: string[] | null) =>
   Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
-
-/** Returns the indices of values without a neighbour, which a line alone would not show. */
-function isolated(values: ArrayLike<number | null | undefined>): number[] {
-  const has = (index: number) => index >= 0 && index < values.length && values[index] != null;
-  return Array.from(values, (_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
-}
 
 export interface ChartHandle {
   /** Shows other data and keeps the zoom. */

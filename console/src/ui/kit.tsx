@@ -1,9 +1,8 @@
 // The small components that all pages use.
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
-import type { Loaded } from "../load";
 import { asError } from "../load";
 import { Icon } from "./icon";
 import { ask, type Question } from "./question";
@@ -56,45 +55,6 @@ export function Card(props: {
       )}
       {props.children}
     </section>
-  );
-}
-
-/** What a list shows instead of rows: that it loads, why it failed, or that it is empty and what to do. */
-export function States<T>(props: {
-  of: Loaded<T>;
-  isEmpty?: (data: T) => boolean;
-  empty?: ComponentChildren;
-  children: (data: T) => ComponentChildren;
-}) {
-  const { data, error, isOld, reload } = props.of;
-  // Whether other filters gave no rows says nothing about the present ones.
-  const isUnknown = data.value === undefined || (isOld.value && props.isEmpty?.(data.value));
-  const shown = isUnknown ? undefined : data.value;
-  return (
-    <>
-      {error.value && (
-        <div class="state error" role="alert">
-          <p>{error.value.message}</p>
-          <button type="button" onClick={reload}>
-            Try again
-          </button>
-        </div>
-      )}
-      {shown === undefined && !error.value && (
-        <div class="state" aria-busy="true">
-          <span class="skeleton" />
-          <span class="skeleton" />
-          <span class="skeleton" />
-          <span class="hidden">Loading</span>
-        </div>
-      )}
-      {shown !== undefined &&
-        (props.isEmpty?.(shown) ? (
-          <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div>
-        ) : (
-          props.children(shown)
-        ))}
-    </>
   );
 }
 
@@ -269,5 +229,20 @@ export function Form(props: {
         button
       )}
     </form>
+  );
+}
+
+/** What is known of one thing: names with values. Facts that are `false` are left out. */
+export function FactList({ of: facts }: { of: (false | [name: string, value: ComponentChildren])[] }) {
+  const known = facts.filter((fact) => fact !== false);
+  return (
+    <dl class="facts">
+      {known.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   );
 }

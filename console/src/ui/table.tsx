@@ -40,7 +40,7 @@ function useWholeInPrint(): boolean {
   return isWhole.value;
 }
 
-/** Copies selected rows as lines with tabs, as a spreadsheet takes them. A selection within a row is copied as it is. */
+/** Copies selected rows as lines with tabs, as spreadsheets take them. A selection within a row is copied as it is. */
 function copyLines(event: ClipboardEvent): void {
   const selection = getSelection();
   const rows = [...(event.currentTarget as HTMLElement).querySelectorAll(".virtual-row")].filter((row) =>

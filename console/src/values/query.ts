@@ -60,7 +60,8 @@ export function addPaths(
  * replace.
  */
 export function suggest(before: string, paths: Map<string, Set<string>>): { word: string; list: Suggestion[] } {
-  const word = before.match(/'[^']*$|[\w.$]*$/)?.[0] ?? "";
+  const isInText = before.split("'").length % 2 === 0;
+  const word = before.match(isInText ? /'[^']*$/ : /[\w.$]*$/)?.[0] ?? "";
   const rest = before.slice(0, before.length - word.length).trimEnd();
   const fields = [...paths.keys()].sort().map((text) => ({ text, about: "of these devices" }));
   const last = rest.match(/(\S+)$/)?.[1] ?? "";

@@ -4,6 +4,7 @@ import type { SeriesValues } from "../reference";
 import type { Measurement } from "../types";
 import { between } from "./numbers";
 
+/** The most charts of a device. */
 const MOST_PANELS = 200;
 
 /** The series of one fragment with the same unit, which share an axis. */
@@ -24,7 +25,7 @@ type Column = Data[1];
 /** A gap between two values that is this many times as long as usual is shown as one. */
 const LONG = 3;
 
-/** The usual distance of values: the median of the newestInWords ones. */
+/** The usual distance of values: the median of the last ones. */
 function usual(xs: number[]): number {
   const distances = xs
     .slice(-100)
@@ -92,7 +93,7 @@ export function panelsOf({ series, values }: SeriesValues, seconds: number, band
   });
 }
 
-/** The newestInWords value of a series, or the least and the most of the newestInWords group of values. */
+/** The last value of a series, or the least and the most of the last group of values. */
 export function newestInWords({ names, data }: Panel, index: number): string {
   const most = data[index + 1];
   const row = most.findLastIndex((one) => one != null);
@@ -147,3 +148,9 @@ function add(
 }
 
 export type Data = [x: number[], ...y: (number | null | undefined)[][]];
+
+/** Returns the indices of values without a neighbour, which a line alone would not show. */
+export function isolated(values: ArrayLike<number | null | undefined>): number[] {
+  const has = (index: number) => index >= 0 && index < values.length && values[index] != null;
+  return Array.from(values, (_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
+}

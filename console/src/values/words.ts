@@ -1,22 +1,7 @@
-// What the server calls otherwise, in roleInWords for people.
+// What the server calls otherwise, in words for people.
 
 import type { RetentionRule, Severity } from "../reference";
 import type { AuditRecord, BulkOperation } from "../types";
-
-/** Returns `ROLE_ALARM_READ` as "alarm read". */
-export const roleInWords = (role: string) =>
-  role
-    .replace(/^ROLE_/, "")
-    .toLowerCase()
-    .replaceAll("_", " ");
-
-/** `ALARM:*:READ` in words: alarm read; `EVENT:plat_Position:*`: event with plat_Position, read and write. */
-export function permissionInWords(permission: string): string {
-  const [api, fragment, right] = permission.split(":");
-  const what = api === "*" ? "everything" : api.toLowerCase().replaceAll("_", " ");
-  const may = { READ: "read", ADMIN: "write", "*": "read and write" }[right] ?? right;
-  return `${what}${fragment === "*" ? "" : ` with ${fragment},`} ${may}`;
-}
 
 /** Returns what a record of the audit log says about changed members. */
 export const changesOf = (one: AuditRecord) =>
@@ -88,3 +73,6 @@ export const ruleInWords = (rule: RetentionRule) => {
 };
 
 export const SEVERITIES: Severity[] = ["CRITICAL", "MAJOR", "MINOR", "WARNING"];
+
+/** The availabilities of devices that are watched. */
+export const AVAILABILITIES = ["AVAILABLE", "UNAVAILABLE", "MAINTENANCE"] as const;

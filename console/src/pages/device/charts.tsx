@@ -8,10 +8,10 @@ import { useCalm, useLoad } from "../../load";
 import type { SeriesValues } from "../../reference";
 import type { Measurement } from "../../types";
 import { Chart, type ChartHandle } from "../../ui/chart";
-import { Card, Choice, States } from "../../ui/kit";
+import { Choice } from "../../ui/kit";
 import { LineMark, lookOf } from "../../ui/lines";
-import { Standing } from "../../ui/standing";
-import { append, newestInWords, panelsOf } from "../../values/series";
+import { LoadedCard } from "../../ui/loaded";
+import { append, newestInWords, type Panel, panelsOf } from "../../values/series";
 import { of } from "./channels";
 
 const SPANS: Record<string, { seconds: number; text: string; aggregation?: string }> = {
@@ -23,8 +23,13 @@ const SPANS: Record<string, { seconds: number; text: string; aggregation?: strin
 };
 /** A series that is new is loaded with the others at most this often. */
 const NEW_SERIES_SECONDS = 5;
-/** The charts that are drawn at first, and the panels that are kept. */
+/** The charts that are drawn at first. */
 const CHARTS_AT_FIRST = 12;
+
+const labelOf = (panel: Panel) => {
+  const newest = panel.names.map((name, index) => `${name} ${newestInWords(panel, index)} ${panel.unit}`);
+  return `${panel.fragment}: ${newest.join(", ")}`;
+};
 
 export function Charts({ id }: { id: string }) {
   const span = useSignal("1h");
@@ -64,65 +69,68 @@ export function Charts({ id }: { id: string }) {
   const again = useCalm(NEW_SERIES_SECONDS, panels.reload);
   const most = useSignal(CHARTS_AT_FIRST);
   latest.value;
+  const number = panels.data.value?.length ?? 0;
   return (
-    <Card
+    <LoadedCard
       title="Measurements"
-      aside={
+      of={panels}
+      actions={
+        <Choice
+          label="Span"
+          value={span.value}
+          options={Object.entries(SPANS).map(([key, { text }]) => [key, text])}
+          onChange={(value) => (span.value = value)}
+        />
+      }
+      isEmpty={(list) => list.length === 0}
+      empty={<p>It measured nothing in this span.</p>}
+      below={
         <>
-          <Standing of={panels} />
-          <Choice
-            label="Span"
-            value={span.value}
-            options={Object.entries(SPANS).map(([key, { text }]) => [key, text])}
-            onChange={(value) => (span.value = value)}
-          />
+          {number > most.value && (
+            <p>
+              <span class="partial">
+                {most.value} of {number} charts
+              </span>{" "}
+              <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>
+                Show more charts
+              </button>
+            </p>
+          )}
+          {truncated.value && (
+            <p class="hint">There are more values than the server sends at once; only the newest are shown.</p>
+          )}
         </>
       }>
-      {truncated.value && (
-        <p class="hint">There are more values than the server sends at once; only the newest are shown.</p>
+      {(list) => (
+        <div class="panels">
+          {list.slice(0, most.value).map((panel) => (
+            <div key={panel.key} class="panel">
+              <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
+              <ul class="legend">
+                {panel.names.map((name, index) => (
+                  <li key={name}>
+                    <LineMark index={index} />
+                    {name}{" "}
+                    <b class="value" key={latest.value}>
+                      {newestInWords(panel, index)} {panel.unit}
+                    </b>
+                  </li>
+                ))}
+              </ul>
+              <Chart
+                lines={panel.names.map((name, index) => ({ label: name, unit: panel.unit, ...lookOf(index) }))}
+                unit={panel.unit}
+                data={panel.data}
+                height={150}
+                span={panel.seconds}
+                band={panel.band}
+                label={labelOf(panel)}
+                handle={(chart) => handles.current.set(panel.key, chart)}
+              />
+            </div>
+          ))}
+        </div>
       )}
-      <States of={panels} isEmpty={(list) => list.length === 0} empty={<p>It measured nothing in this span.</p>}>
-        {(list) => (
-          <div class="panels">
-            {list.slice(0, most.value).map((panel) => (
-              <div key={panel.key} class="panel">
-                <h3>{panel.fragment.replace(/^plat_/, "")}</h3>
-                <ul class="legend">
-                  {panel.names.map((name, index) => (
-                    <li key={name}>
-                      <LineMark index={index} />
-                      {name}{" "}
-                      <b class="value" key={latest.value}>
-                        {newestInWords(panel, index)} {panel.unit}
-                      </b>
-                    </li>
-                  ))}
-                </ul>
-                <Chart
-                  lines={panel.names.map((name, index) => ({ label: name, unit: panel.unit, ...lookOf(index) }))}
-                  unit={panel.unit}
-                  data={panel.data}
-                  height={150}
-                  span={panel.seconds}
-                  band={panel.band}
-                  label={`${panel.fragment}: ${panel.names.map((name, index) => `${name} ${newestInWords(panel, index)} ${panel.unit}`).join(", ")}`}
-                  handle={(chart) => handles.current.set(panel.key, chart)}
-                />
-              </div>
-            ))}
-          </div>
-        )}
-      </States>
-      {(panels.data.value?.length ?? 0) > most.value && (
-        <p>
-          <span class="partial">
-            {most.value} of {panels.data.value!.length} charts
-          </span>{" "}
-          <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>
-            Show more charts
-          </button>
-        </p>
-      )}
-    </Card>
+    </LoadedCard>
   );
 }

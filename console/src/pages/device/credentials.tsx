@@ -7,8 +7,8 @@ import type { User } from "../../reference";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Action, Card, Field, Form, States, StatusMark, tell } from "../../ui/kit";
-import { Standing } from "../../ui/standing";
+import { Action, FactList, Field, Form, StatusMark, tell } from "../../ui/kit";
+import { LoadedCard } from "../../ui/loaded";
 
 export function Credentials({ of: device }: { of: ManagedObject }) {
   if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"))
@@ -28,68 +28,62 @@ function OfUser({ name }: { name: string }) {
     user.reload();
   };
   return (
-    <Card title="Credentials" aside={<Standing of={user} />}>
-      <States of={user}>
-        {(one) => (
-          <div class="stacked">
-            <dl class="facts">
-              <dt>User</dt>
-              <dd>
+    <LoadedCard title="Credentials" of={user}>
+      {(one) => (
+        <div class="stacked">
+          <FactList
+            of={[
+              [
+                "User",
                 <code>
                   {session.value?.tenant}/{one.userName}
-                </code>
-              </dd>
-              <dt>State</dt>
-              <dd>
-                <StatusMark of={one.enabled ? "UP" : "DISABLED"} />
-              </dd>
-              <dt>Password set</dt>
-              <dd>
-                <Time at={one.lastPasswordChange} />
-              </dd>
-            </dl>
-            {mayChange && (
-              <span class="row-actions">
-                <Action
-                  class="small"
-                  confirm={
-                    one.enabled
-                      ? {
-                          title: `Lock out ${one.userName}?`,
-                          text: "The device is disconnected and cannot send until it is let in again.",
-                          button: "Lock out now",
-                        }
-                      : undefined
-                  }
-                  run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>
-                  {one.enabled ? "Lock out" : "Let in"}
-                </Action>
-                <button
-                  type="button"
-                  class="small"
-                  aria-expanded={changing.value}
-                  onClick={() => (changing.value = !changing.value)}>
-                  New password
-                </button>
-              </span>
-            )}
-            {changing.value && (
-              <Form send={send} action="Set">
-                <Field label="New password of the device" hint="6 to 32 characters. The old one no longer works then.">
-                  <input
-                    name="password"
-                    type="password"
-                    required
-                    minLength={6}
-                    maxLength={32}
-                    autocomplete="new-password"
-                  />
-                </Field>
-              </Form>
-            )}
-          </div>
-        )}
-      </States>
-    </Card>
+                </code>,
+              ],
+              ["State", <StatusMark of={one.enabled ? "UP" : "DISABLED"} />],
+              ["Password set", <Time at={one.lastPasswordChange} />],
+            ]}
+          />
+          {mayChange && (
+            <span class="row-actions">
+              <Action
+                class="small"
+                confirm={
+                  one.enabled
+                    ? {
+                        title: `Lock out ${one.userName}?`,
+                        text: "The device is disconnected and cannot send until it is let in again.",
+                        button: "Lock out now",
+                      }
+                    : undefined
+                }
+                run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>
+                {one.enabled ? "Lock out" : "Let in"}
+              </Action>
+              <button
+                type="button"
+                class="small"
+                aria-expanded={changing.value}
+                onClick={() => (changing.value = !changing.value)}>
+                New password
+              </button>
+            </span>
+          )}
+          {changing.value && (
+            <Form send={send} action="Set">
+              <Field label="New password of the device" hint="6 to 32 characters. The old one no longer works then.">
+                <input
+                  name="password"
+                  type="password"
+                  required
+                  minLength={6}
+                  maxLength={32}
+                  autocomplete="new-password"
+                />
+              </Field>
+            </Form>
+          )}
+        </div>
+      )}
+    </LoadedCard>
   );
 }

@@ -6,7 +6,8 @@ import { useGroups } from "../../groups";
 import { link } from "../../router";
 import { can } from "../../session";
 import type { ManagedObject } from "../../types";
-import { Action, Card, Dialog, Field, Form, States } from "../../ui/kit";
+import { Action, Card, Dialog, Field, Form } from "../../ui/kit";
+import { States } from "../../ui/loaded";
 
 export function Links({ of: device, onChanged }: { of: ManagedObject; onChanged: () => void }) {
   const adding = useSignal(false);

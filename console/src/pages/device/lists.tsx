@@ -10,8 +10,9 @@ import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
 import { useKeptFocus } from "../../ui/focus";
-import { Action, Card, Icon, SeverityMark, States, StatusMark } from "../../ui/kit";
-import { ListStanding, Standing } from "../../ui/standing";
+import { Action, Card, Icon, SeverityMark, StatusMark } from "../../ui/kit";
+import { LoadedCard, States } from "../../ui/loaded";
+import { ListStanding } from "../../ui/standing";
 import { apply, byTime } from "../../values/merge";
 import { titleOf } from "../../values/words";
 import { of } from "./channels";
@@ -20,21 +21,6 @@ import { of } from "./channels";
 const SHOWN = 12;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 const ENDED = 5;
-
-/** A link to the page with the whole list of one device. */
-const All = ({
-  to,
-  id,
-  param,
-  status,
-  children,
-}: {
-  to: string;
-  id: string;
-  param: string;
-  status?: string;
-  children: string;
-}) => <a href={link([to], { [param]: id, status })}>{children}</a>;
 
 /** All open alarms, and the last ones that were cleared: how young those are says nothing about the open ones. */
 export function AlarmsOf({ id }: { id: string }) {
@@ -59,6 +45,7 @@ export function AlarmsOf({ id }: { id: string }) {
   });
   const both = {
     ...open,
+    error: useComputed(() => open.error.value ?? cleared.error.value),
     data: useComputed(
       () => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)],
     ),
@@ -75,9 +62,7 @@ export function AlarmsOf({ id }: { id: string }) {
       aside={
         <>
           <ListStanding of={open} noun="open alarm" />
-          <All to="alarms" id={id} param="source" status="ALL">
-            All alarms
-          </All>
+          <a href={link(["alarms"], { source: id, status: "ALL" })}>All alarms</a>
         </>
       }>
       <States of={both} isEmpty={(list) => list.length === 0} empty={<p>It has no alarm.</p>}>
@@ -122,37 +107,31 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
     },
   });
   return (
-    <Card
+    <LoadedCard
       title="Operations"
-      aside={
-        <>
-          <Standing of={operations} />
-          <All to="operations" id={device.id} param="device">
-            {allOf(operations, "operation")}
-          </All>
-        </>
-      }>
-      <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>It was asked to do nothing yet.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.slice(0, SHOWN).map((one) => (
-              <li key={one.id} class="arrives operation">
-                <span class="line">
-                  <StatusMark of={one.status} />
-                  <span class="grow clip">
-                    <b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span>
-                  </span>
-                  <span class="faint nowrap">
-                    <Time at={one.creationTime} />
-                  </span>
+      of={operations}
+      actions={<a href={link(["operations"], { device: device.id })}>{allOf(operations, "operation")}</a>}
+      isEmpty={(list) => list.length === 0}
+      empty={<p>It was asked to do nothing yet.</p>}>
+      {(list) => (
+        <ul class="rows">
+          {list.slice(0, SHOWN).map((one) => (
+            <li key={one.id} class="arrives operation">
+              <span class="line">
+                <StatusMark of={one.status} />
+                <span class="grow clip">
+                  <b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span>
                 </span>
-                <Why of={one} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-    </Card>
+                <span class="faint nowrap">
+                  <Time at={one.creationTime} />
+                </span>
+              </span>
+              <Why of={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </LoadedCard>
   );
 }
 

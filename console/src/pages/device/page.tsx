@@ -9,7 +9,8 @@ import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Page, States } from "../../ui/kit";
+import { Page } from "../../ui/kit";
+import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import { of } from "./channels";
 import { Charts } from "./charts";
@@ -96,7 +97,7 @@ function Device({ id }: { id: string }) {
               <Track id={id} />
               <Facts of={one} />
               <Links of={one} onChanged={device.reload} />
-              <ExternalIds id={id} />
+              {can("ROLE_IDENTITY_READ") && <ExternalIds id={id} />}
               <Credentials of={one} />
             </div>
           </div>

@@ -1,4 +1,4 @@
-// The groups of devices beside the list of devices: a tree that one opens level by level, and the windows that change it.
+// The groups beside the list of devices: a tree that one opens level by level, and the windows that change it.
 
 import { useSignal } from "@preact/signals";
 import { call, path } from "../../api";
@@ -6,6 +6,7 @@ import { useGroups } from "../../groups";
 import { link, route } from "../../router";
 import { can } from "../../session";
 import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import type { Group } from "../../values/groups";
 
@@ -16,6 +17,12 @@ export function GroupTree({ chosen }: { chosen: string }) {
   const editing = useSignal<Group | "new" | null>(null);
   const mayChange = can("ROLE_INVENTORY_ADMIN");
   const found = groups.data.value;
+  if (!found && groups.error.value)
+    return (
+      <nav class="groups" aria-label="Groups">
+        <States of={groups}>{() => null}</States>
+      </nav>
+    );
   if (!found || (found.all.length === 0 && !mayChange)) return null;
   const shown = found.all.find(({ object }) => object.id === chosen);
   return (

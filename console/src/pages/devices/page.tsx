@@ -2,9 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Message } from "cometd";
+import { useNotifications } from "../../arrivals";
 import { useList } from "../../list";
-import { subscribe } from "../../live";
 import { useCalm } from "../../load";
 import { AlarmCounts, availabilityOf } from "../../parts/device";
 import { chooseParams, link, route, setParams } from "../../router";
@@ -13,14 +12,15 @@ import { byExternalId } from "../../search";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Exports } from "../../ui/export";
-import { Choice, Icon, Page, States } from "../../ui/kit";
+import { NoMatch, WordFilter } from "../../ui/filters";
+import { Icon } from "../../ui/kit";
+import { ListPage } from "../../ui/loaded";
 import { QueryField } from "../../ui/query";
-import { ListStanding } from "../../ui/standing";
-import { type Column, VirtualTable } from "../../ui/table";
+import type { Column } from "../../ui/table";
 import { type Filters, LOOKS_LIKE_QUERY, queryOf } from "../../values/filters";
 import { apply } from "../../values/merge";
 import { addPaths, placeOf } from "../../values/query";
+import { AVAILABILITIES } from "../../values/words";
 import { GroupTree } from "./groups";
 
 /** A filtered list is loaded again at most this often while devices change. */
@@ -37,6 +37,9 @@ const NOT_IN_QUERIES = new Set([
   "additionParents",
 ]);
 
+const PLACEHOLDER =
+  "A name, type, id or serial number, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)";
+
 export function Devices() {
   const params = route.value.params;
   const filters: Filters = {
@@ -49,6 +52,7 @@ export function Devices() {
   // finds no device.
   const known = useRef(new Map<string, Set<string>>());
   const query = queryOf(filters);
+  const isPlain = !filters.text && !filters.availability && !filters.group;
   const isName = !!filters.text && !LOOKS_LIKE_QUERY.test(filters.text);
   const devices = useList<ManagedObject>({
     path: "/inventory/managedObjects",
@@ -59,7 +63,6 @@ export function Devices() {
       ...useScope("managedobjects", "ROLE_INVENTORY_READ"),
       take: (list, messages) => {
         const ids = new Set(list.map((device) => device.id));
-        const isPlain = !filters.text && !filters.availability && !filters.group;
         // Only the server knows which objects match a query now, so the list is loaded again.
         if (!isPlain) again();
         return apply(list, messages, (device) => ids.has(device.id) || (isPlain && !!device.plat_IsDevice));
@@ -77,85 +80,55 @@ export function Devices() {
   useSigns();
   const failed = devices.error.value;
   const mistake = failed?.status === 422 ? placeOf(failed.message, query, filters.text) : null;
+  const showAll = () => {
+    typed.value = "";
+    chooseParams({ q: "", availability: "", group: "" });
+  };
   return (
-    <Page
+    <ListPage
       title="Devices"
-      sub={<ListStanding of={devices} noun="device" />}
+      of={devices}
+      noun="device"
+      filter={query}
       actions={
+        can("ROLE_DEVICE_CONTROL_ADMIN") && (
+          <a class="button" href={link(["registration"])}>
+            <Icon name="registration" />
+            Register a device
+          </a>
+        )
+      }
+      filters={
         <>
-          {!!devices.data.value?.length && <Exports name="devices" all={devices.all} columns={EXPORTED} />}
-          {can("ROLE_DEVICE_CONTROL_ADMIN") && (
-            <a class="button" href={link(["registration"])}>
-              <Icon name="registration" />
-              Register a device
-            </a>
-          )}
+          <QueryField
+            value={typed.value}
+            onInput={(text) => (typed.value = text)}
+            paths={() => addPaths(known.current, devices.data.value ?? [], NOT_IN_QUERIES)}
+            placeholder={PLACEHOLDER}
+            isMistaken={failed?.status === 422}
+          />
+          <WordFilter label="Availability" param="availability" words={AVAILABILITIES} />
         </>
-      }>
-      <div class="filters">
-        <QueryField
-          value={typed.value}
-          onInput={(text) => (typed.value = text)}
-          paths={() => addPaths(known.current, devices.data.value ?? [], NOT_IN_QUERIES)}
-          placeholder="A name, type, id or serial number, or a query: plat_Hardware.model eq 'RX*' and not has(plat_Firmware)"
-          isMistaken={devices.error.value?.status === 422}
-        />
-        <Choice
-          label="Availability"
-          value={filters.availability}
-          options={[
-            ["", "All"],
-            ["AVAILABLE", "Available"],
-            ["UNAVAILABLE", "Unavailable"],
-            ["MAINTENANCE", "Maintenance"],
-          ]}
-          onChange={(availability) => chooseParams({ availability })}
-        />
-      </div>
-      {mistake !== null && <pre class="mistake" aria-hidden="true">{`${filters.text}\n${" ".repeat(mistake)}^`}</pre>}
-      <div class="with-side">
-        <GroupTree chosen={filters.group} />
-        <div class="fill">
-          <States
-            of={devices}
-            isEmpty={(list) => list.length === 0}
-            empty={
-              filters.text || filters.availability || filters.group ? (
-                <>
-                  <p>No device matches.</p>
-                  <button
-                    type="button"
-                    onClick={() => {
-                      typed.value = "";
-                      chooseParams({ q: "", availability: "", group: "" });
-                    }}>
-                    Show all devices
-                  </button>
-                </>
-              ) : (
-                <>
-                  <p>There is no device yet.</p>
-                  <a class="button" href={link(["registration"])}>
-                    Register the first one
-                  </a>
-                </>
-              )
-            }>
-            {(list) => (
-              <VirtualTable
-                label="Devices"
-                columns={COLUMNS}
-                items={list}
-                keyOf={(device) => device.id}
-                onEnd={devices.more}
-                total={devices.rest.value.total}
-                filters={query}
-              />
-            )}
-          </States>
-        </div>
-      </div>
-    </Page>
+      }
+      above={
+        mistake !== null && <pre class="mistake" aria-hidden="true">{`${filters.text}\n${" ".repeat(mistake)}^`}</pre>
+      }
+      side={<GroupTree chosen={filters.group} />}
+      columns={COLUMNS}
+      exported={EXPORTED}
+      empty={isPlain ? <NoDevice /> : <NoMatch text="No device matches." button="Show all devices" showAll={showAll} />}
+    />
+  );
+}
+
+function NoDevice() {
+  return (
+    <>
+      <p>There is no device yet.</p>
+      <a class="button" href={link(["registration"])}>
+        Register the first one
+      </a>
+    </>
   );
 }
 
@@ -200,27 +173,23 @@ const COLUMNS: Column<ManagedObject>[] = [
   { title: "Id", width: "10.5rem", wide: true, cell: (device) => <code>{device.id}</code> },
 ];
 
+/** What a device sends, with the role that may receive it. */
+const SIGNS: [string, string][] = [
+  ["ROLE_MEASUREMENT_READ", "/measurements/*"],
+  ["ROLE_EVENT_READ", "/events/*"],
+];
+const FLASH = [{ boxShadow: "0 0 0 0 currentColor" }, { boxShadow: "0 0 0 8px transparent" }];
+
 /**
  * The dot of a device flashes when it sends data. Only visible rows exist, so this is cheap at any rate of
  * notifications.
  */
 function useSigns(): void {
-  useEffect(() => {
-    const channels = [can("ROLE_MEASUREMENT_READ") && "/measurements/*", can("ROLE_EVENT_READ") && "/events/*"].filter(
-      (channel): channel is string => !!channel,
-    );
-    const flash = (messages: Message[]) => {
-      const senders = new Set(messages.map((message) => message.data?.data?.source?.id));
-      for (const dot of document.querySelectorAll<HTMLElement>("[data-device]")) {
-        if (senders.has(dot.dataset.device)) {
-          dot.animate([{ boxShadow: "0 0 0 0 currentColor" }, { boxShadow: "0 0 0 8px transparent" }], {
-            duration: 900,
-            easing: "ease-out",
-          });
-        }
-      }
-    };
-    const subscriptions = channels.map((channel) => subscribe(channel, flash));
-    return () => subscriptions.forEach((one) => one.end());
-  }, []);
+  const channels = SIGNS.filter(([role]) => can(role)).map(([, channel]) => channel);
+  useNotifications(channels, (messages) => {
+    const senders = new Set(messages.map((message) => message.data?.data?.source?.id));
+    for (const dot of document.querySelectorAll<HTMLElement>("[data-device]")) {
+      if (senders.has(dot.dataset.device)) dot.animate(FLASH, { duration: 900, easing: "ease-out" });
+    }
+  });
 }

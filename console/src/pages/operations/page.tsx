@@ -1,21 +1,22 @@
 // Operations: one for a device, or one for each device of a group, with their results.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { get, withQuery } from "../../api";
+import { readObjects } from "../../collection";
 import { useList } from "../../list";
+import { DeviceLink } from "../../parts/device";
 import { NewOperation } from "../../parts/new_operation";
 import { BulkOperations, NewBulkOperation } from "../../parts/rollouts";
 import { Why } from "../../parts/why";
 import type { OperationStatus } from "../../reference";
-import { chooseParams, link, route } from "../../router";
+import { route } from "../../router";
 import { useScope } from "../../scope";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject, Operation } from "../../types";
-import { Exports } from "../../ui/export";
-import { Choice, Dialog, Page, States, StatusMark } from "../../ui/kit";
-import { ListStanding } from "../../ui/standing";
-import { type Column, VirtualTable } from "../../ui/table";
+import { Chip, WordFilter } from "../../ui/filters";
+import { Dialog, FactList, StatusMark } from "../../ui/kit";
+import { ListPage } from "../../ui/loaded";
+import type { Column } from "../../ui/table";
 import { isChosen } from "../../values/filters";
 import { apply } from "../../values/merge";
 import { OPERATION_MEMBERS, titleOf } from "../../values/words";
@@ -26,20 +27,17 @@ const STATES: OperationStatus[] = ["PENDING", "EXECUTING", "SUCCESSFUL", "FAILED
 const withNames = (list: Operation[], names: Map<string, string | undefined>) =>
   list.map((one) => (one.deviceName ? one : { ...one, deviceName: names.get(one.deviceId) }));
 
+const NOTHING = (): { items: ManagedObject[] } => ({ items: [] });
+
 /** Reads the names of devices that no operation of the list has shown yet. */
 async function findNames(shown: Signal<Operation[] | undefined>): Promise<void> {
   const unknown = [
     ...new Set((shown.value ?? []).filter((one) => one.deviceName === undefined).map((one) => one.deviceId)),
   ].slice(0, 100);
   if (unknown.length === 0) return;
-  const ids = withQuery("/inventory/managedObjects", {
-    ids: unknown.join(","),
-    pageSize: unknown.length,
-    withChildren: false,
-  });
-  const { managedObjects } = await get<{ managedObjects: ManagedObject[] }>(ids).catch(() => ({ managedObjects: [] }));
+  const { items } = await readObjects({ ids: unknown.join(","), pageSize: unknown.length }).catch(NOTHING);
   // A device without a name, or one that the user cannot read, is shown by its id and not asked for again.
-  const names = new Map(unknown.map((id) => [id, managedObjects.find((one) => one.id === id)?.name ?? id]));
+  const names = new Map(unknown.map((id) => [id, items.find((one) => one.id === id)?.name ?? id]));
   if (shown.value) shown.value = withNames(shown.value, names);
 }
 
@@ -70,45 +68,14 @@ export function Operations() {
     },
   });
   const chosen = operations.data.value?.find((one) => one.id === watched.value);
-  const columns: Column<Operation>[] = [
-    { title: "Status", width: "7.5rem", cell: (one) => <StatusMark of={one.status} /> },
-    {
-      title: "Operation",
-      width: "minmax(0, 2fr)",
-      cell: (one) => (
-        <button type="button" class="plain clip as-link" onClick={() => (watched.value = one.id)}>
-          {titleOf(one)}
-        </button>
-      ),
-    },
-    {
-      title: "Device",
-      width: "minmax(0, 1.5fr)",
-      cell: (one) => (
-        <a class="clip" href={link(["devices", one.deviceId])}>
-          {one.deviceName ?? one.deviceId}
-        </a>
-      ),
-    },
-    { title: "Created", width: "7rem", wide: true, cell: (one) => <Time at={one.creationTime} /> },
-    {
-      title: "Reason",
-      width: "minmax(0, 1.5fr)",
-      wide: true,
-      cell: (one) => (
-        <span class="clip faint" title={one.failureReason}>
-          {one.failureReason}
-        </span>
-      ),
-    },
-  ];
   return (
-    <Page
+    <ListPage
       title="Operations"
-      sub={<ListStanding of={operations} noun="operation" />}
+      of={operations}
+      noun="operation"
+      filter={`${status} ${bulk} ${deviceId}`}
       actions={
         <>
-          {!!operations.data.value?.length && <Exports name="operations" all={operations.all} columns={EXPORTED} />}
           {can("ROLE_DEVICE_CONTROL_ADMIN") && (
             <button type="button" class="primary" onClick={() => (creating.value = "one")}>
               New operation
@@ -120,70 +87,61 @@ export function Operations() {
             </button>
           )}
         </>
-      }>
-      {can("ROLE_BULK_OPERATION_READ") && <BulkOperations shown={bulk} />}
-      <div class="filters">
-        <Choice
-          label="Status"
-          value={status}
-          onChange={(value) => chooseParams({ status: value })}
-          options={[["", "All"], ...STATES.map((one): [string, string] => [one, one[0] + one.slice(1).toLowerCase()])]}
-        />
-        {bulk && (
-          <span class="chip">
-            of one roll-out{" "}
-            <button
-              type="button"
-              class="plain"
-              aria-label="Show the operations of all"
-              onClick={() => chooseParams({ bulk: "" })}>
-              ×
-            </button>
-          </span>
-        )}
-        {deviceId && (
-          <span class="chip">
-            of one device{" "}
-            <button
-              type="button"
-              class="plain"
-              aria-label="Show the operations of all devices"
-              onClick={() => chooseParams({ device: "" })}>
-              ×
-            </button>
-          </span>
-        )}
-      </div>
-      <div class="fill">
-        <States
-          of={operations}
-          isEmpty={(list) => list.length === 0}
-          empty={
-            <p>
-              {status || deviceId
-                ? "No operation matches."
-                : "No operation was created yet. An operation asks a device to do something, such as to restart."}
-            </p>
-          }>
-          {(list) => (
-            <VirtualTable
-              label="Operations"
-              columns={columns}
-              items={list}
-              keyOf={(one) => one.id}
-              onEnd={operations.more}
-              total={operations.rest.value.total}
-              filters={`${status} ${bulk} ${deviceId}`}
-            />
-          )}
-        </States>
-      </div>
+      }
+      filters={
+        <>
+          <WordFilter label="Status" param="status" words={STATES} />
+          <Chip param="bulk" text="of one roll-out" label="Show the operations of all" />
+          <Chip param="device" text="of one device" label="Show the operations of all devices" />
+        </>
+      }
+      columns={columnsOf((one) => (watched.value = one.id))}
+      exported={EXPORTED}
+      empty={
+        <p>
+          {status || bulk || deviceId
+            ? "No operation matches."
+            : "No operation was created yet. An operation asks a device to do something, such as to restart."}
+        </p>
+      }
+      head={can("ROLE_BULK_OPERATION_READ") && <BulkOperations shown={bulk} />}>
       {chosen && <Details of={chosen} onClose={() => (watched.value = null)} />}
       {creating.value === "one" && <NewOperation onClose={() => (creating.value = "")} />}
       {creating.value === "bulk" && <NewBulkOperation onClose={() => (creating.value = "")} />}
-    </Page>
+    </ListPage>
   );
 }
+
+const columnsOf = (show: (operation: Operation) => void): Column<Operation>[] => [
+  { title: "Status", width: "7.5rem", cell: (one) => <StatusMark of={one.status} /> },
+  {
+    title: "Operation",
+    width: "minmax(0, 2fr)",
+    cell: (one) => (
+      <button type="button" class="plain clip as-link" onClick={() => show(one)}>
+        {titleOf(one)}
+      </button>
+    ),
+  },
+  {
+    title: "Device",
+    width: "minmax(0, 1.5fr)",
+    cell: (one) => <DeviceLink class="clip" of={deviceOf(one)} />,
+  },
+  { title: "Created", width: "7rem", wide: true, cell: (one) => <Time at={one.creationTime} /> },
+  {
+    title: "Reason",
+    width: "minmax(0, 1.5fr)",
+    wide: true,
+    cell: (one) => (
+      <span class="clip faint" title={one.failureReason}>
+        {one.failureReason}
+      </span>
+    ),
+  },
+];
+
+const deviceOf = ({ deviceId: id, deviceName: name }: Operation) => ({ id, name });
 
 const EXPORTED: Record<string, (one: Operation) => unknown> = {
   id: (one) => one.id,
@@ -203,20 +161,13 @@ function Details({ of: operation, onClose }: { of: Operation; onClose: () => voi
         <StatusMark of={operation.status} /> {operation.failureReason}
       </p>
       <Why of={operation} />
-      <dl class="facts">
-        <dt>Device</dt>
-        <dd>
-          <a href={link(["devices", operation.deviceId])}>{operation.deviceName ?? operation.deviceId}</a>
-        </dd>
-        <dt>Created</dt>
-        <dd>
-          <Time at={operation.creationTime} />
-        </dd>
-        <dt>Id</dt>
-        <dd>
-          <code>{operation.id}</code>
-        </dd>
-      </dl>
+      <FactList
+        of={[
+          ["Device", <DeviceLink of={deviceOf(operation)} />],
+          ["Created", <Time at={operation.creationTime} />],
+          ["Id", <code>{operation.id}</code>],
+        ]}
+      />
       <pre tabIndex={0}>{JSON.stringify(content, null, 2)}</pre>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-// The user who is logged in: its password, its rights, its sessions, and the clients of the token service that act as it.
+// The user who is logged in: its password, rights and sessions, and the clients of the token service that act as it.
 
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../../api";
@@ -8,8 +8,8 @@ import { changePassword } from "../../log_in";
 import type { AccessTokenCollection, CurrentUser, TokenClient } from "../../reference";
 import { can, logOut, session } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, Field, Form, Page, States, tell } from "../../ui/kit";
-import { ListStanding, MoreRows, Standing } from "../../ui/standing";
+import { Action, Card, Field, Form, Page, tell } from "../../ui/kit";
+import { ListCard, LoadedCard } from "../../ui/loaded";
 import { RightsCard } from "./rights";
 
 export function Profile() {
@@ -28,9 +28,9 @@ export function Profile() {
           <Password changed={me.data.value?.lastPasswordChange} onChanged={me.reload} />
         )}
         {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && (
-          <Card title="Name and addresses" aside={<Standing of={me} />}>
-            <States of={me}>{(found) => <Person of={found} onChanged={me.reload} />}</States>
-          </Card>
+          <LoadedCard title="Name and addresses" of={me}>
+            {(found) => <Person of={found} onChanged={me.reload} />}
+          </LoadedCard>
         )}
       </div>
       <RightsCard />
@@ -78,55 +78,51 @@ function Password({ changed, onChanged }: { changed?: string; onChanged: () => v
 function LogIns() {
   const tokens = useLoad(() => get<AccessTokenCollection>("/user/currentUser/tokens"), []);
   return (
-    <Card
+    <LoadedCard
       title="Where you are logged in"
-      aside={
-        <>
-          <Standing of={tokens} />{" "}
-          <Action
-            class="small"
-            label="Log out everywhere"
-            confirm={{
-              title: "Log out everywhere?",
-              text: "All your log-ins and tokens are revoked at once, this one too.",
-              button: "Log out everywhere",
-            }}
-            run={() => call("DELETE", "/user/currentUser/tokens").then(() => logOut())}>
-            Log out everywhere
-          </Action>
-        </>
+      of={tokens}
+      actions={
+        <Action
+          class="small"
+          label="Log out everywhere"
+          confirm={{
+            title: "Log out everywhere?",
+            text: "All your log-ins and tokens are revoked at once, this one too.",
+            button: "Log out everywhere",
+          }}
+          run={() => call("DELETE", "/user/currentUser/tokens").then(() => logOut())}>
+          Log out everywhere
+        </Action>
       }>
-      <States of={tokens}>
-        {({ tokens: list }) => (
-          <ul class="rows">
-            {list.map((one) => (
-              <li key={one.id}>
-                <span class="grow clip">
-                  <b>{one.name}</b> {one.current && "this log-in "}
-                  <span class="faint">
-                    {one.scope.toLowerCase()}, since <Time at={one.creationTime} />, expires{" "}
-                    <Time at={one.expirationTime} /> if it is not used
-                  </span>
+      {({ tokens: list }) => (
+        <ul class="rows">
+          {list.map((one) => (
+            <li key={one.id}>
+              <span class="grow clip">
+                <b>{one.name}</b> {one.current && "this log-in "}
+                <span class="faint">
+                  {one.scope.toLowerCase()}, since <Time at={one.creationTime} />, expires{" "}
+                  <Time at={one.expirationTime} /> if it is not used
                 </span>
-                {!one.current && (
-                  <Action
-                    class="small"
-                    label={`End the log-in ${one.name}`}
-                    confirm={{
-                      title: `End the log-in "${one.name}"?`,
-                      text: "Its token is revoked at once.",
-                      button: "End log-in",
-                    }}
-                    run={() => call("DELETE", path`/user/currentUser/tokens/${one.id}`).then(tokens.reload)}>
-                    End
-                  </Action>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-    </Card>
+              </span>
+              {!one.current && (
+                <Action
+                  class="small"
+                  label={`End the log-in ${one.name}`}
+                  confirm={{
+                    title: `End the log-in "${one.name}"?`,
+                    text: "Its token is revoked at once.",
+                    button: "End log-in",
+                  }}
+                  run={() => call("DELETE", path`/user/currentUser/tokens/${one.id}`).then(tokens.reload)}>
+                  End
+                </Action>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </LoadedCard>
   );
 }
 
@@ -172,56 +168,61 @@ function TokenClients() {
     clients.reload();
   };
   return (
-    <Card title="Programs with tokens" aside={<ListStanding of={clients} noun="program" />}>
-      <States of={clients} isEmpty={(list) => list.length === 0} empty={<p>No program has a key for access tokens.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.map((one) => (
-              <li key={one.clientId}>
-                <span class="grow clip">
-                  <b>{one.name}</b> acts as {one.user}{" "}
-                  <span class="faint">
-                    {one.scope.toLowerCase()}, key <code>{one.clientId}</code>
-                  </span>
+    <ListCard
+      title="Programs with tokens"
+      of={clients}
+      noun="program"
+      empty={<p>No program has a key for access tokens.</p>}
+      below={
+        <>
+          {made.value && (
+            <p class="notice" role="status">
+              <span>
+                The secret of {made.value.name} is <code>{made.value.clientSecret}</code>. It is not shown again.
+              </span>
+            </p>
+          )}
+          <Form send={send} action="Create a key">
+            <Field label="Name of the program">
+              <input name="name" required />
+            </Field>
+            <Field label="What it may do">
+              <select name="scope">
+                <option value="READ">read</option>
+                <option value="READ WRITE">read and write</option>
+              </select>
+            </Field>
+          </Form>
+        </>
+      }>
+      {(list) => (
+        <ul class="rows">
+          {list.map((one) => (
+            <li key={one.clientId}>
+              <span class="grow clip">
+                <b>{one.name}</b> acts as {one.user}{" "}
+                <span class="faint">
+                  {one.scope.toLowerCase()}, key <code>{one.clientId}</code>
                 </span>
-                <span class="faint nowrap">
-                  <Time at={one.creationTime} />
-                </span>
-                <Action
-                  class="small"
-                  label={`Delete the program ${one.name}`}
-                  confirm={{
-                    title: `Delete the key of ${one.name}?`,
-                    text: "Its tokens are revoked at once.",
-                    button: "Delete key",
-                  }}
-                  run={() => call("DELETE", path`/application/tokenClients/${one.clientId}`).then(clients.reload)}>
-                  Delete
-                </Action>
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-      <MoreRows of={clients} noun="program" />
-      {made.value && (
-        <p class="notice" role="status">
-          <span>
-            The secret of {made.value.name} is <code>{made.value.clientSecret}</code>. It is not shown again.
-          </span>
-        </p>
+              </span>
+              <span class="faint nowrap">
+                <Time at={one.creationTime} />
+              </span>
+              <Action
+                class="small"
+                label={`Delete the program ${one.name}`}
+                confirm={{
+                  title: `Delete the key of ${one.name}?`,
+                  text: "Its tokens are revoked at once.",
+                  button: "Delete key",
+                }}
+                run={() => call("DELETE", path`/application/tokenClients/${one.clientId}`).then(clients.reload)}>
+                Delete
+              </Action>
+            </li>
+          ))}
+        </ul>
       )}
-      <Form send={send} action="Create a key">
-        <Field label="Name of the program">
-          <input name="name" required />
-        </Field>
-        <Field label="What it may do">
-          <select name="scope">
-            <option value="READ">read</option>
-            <option value="READ WRITE">read and write</option>
-          </select>
-        </Field>
-      </Form>
-    </Card>
+    </ListCard>
   );
 }

@@ -2,22 +2,22 @@
 // server; a proxy may hide them.
 
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../../api";
-import { useLoad } from "../../load";
+import { type Loaded, useEvery, useLoad } from "../../load";
 import type { BackgroundJob, Readiness } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
 import { Chart } from "../../ui/chart";
-import { Card, Page, States, StatusMark } from "../../ui/kit";
-import { Standing } from "../../ui/standing";
+import { Page, StatusMark } from "../../ui/kit";
+import { LoadedCard } from "../../ui/loaded";
+import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { meanBetween, parseMetrics, ratesOf, type Sample } from "../../values/metrics";
 import { bytes, format, periodInWords } from "../../values/numbers";
 import { Busy } from "./busy";
 import { Sessions } from "./sessions";
 
-const ASK_EVERY = 2000;
+const ASK_SECONDS = 2;
 /** The number of samples that the charts keep, which is five minutes. */
 const KEPT = 150;
 
@@ -40,14 +40,7 @@ export function ServerPage() {
   const samples = useSignal<Sample[]>([]);
   const health = useLoad(() => get<Readiness>("/health/ready?withDetails=true"), []);
   const metrics = useLoad(() => get<string>("/metrics", { accept: "*/*" }), []);
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.hidden) return;
-      metrics.reload();
-      health.reload();
-    }, ASK_EVERY);
-    return () => clearInterval(timer);
-  }, []);
+  useEvery(ASK_SECONDS, () => (metrics.reload(), health.reload()));
   useEffect(() => {
     const text = metrics.data.value;
     if (!text) return;
@@ -59,121 +52,90 @@ export function ServerPage() {
   return (
     <Page title="Server">
       <div class="tiles">
-        <Card title="Health" class="tile" aside={<Standing of={health} every={ASK_EVERY / 1000} />}>
-          <States of={health}>
-            {(state) => (
-              <>
-                <p class="figure">
-                  <StatusMark of={state.status} />
-                </p>
-                {state.writes === "REFUSED" && <p class="notice warn">Writes are refused. {state.reason}</p>}
-              </>
-            )}
-          </States>
-        </Card>
-        <Figure label="mean commit, lately" text={mean === null ? "–" : `${Number((mean * 1000).toPrecision(3))} ms`} />
+        <LoadedCard title="Health" class="tile" of={health} every={ASK_SECONDS}>
+          {(state) => (
+            <>
+              <p class="figure">
+                <StatusMark of={state.status} />
+              </p>
+              {state.writes === "REFUSED" && <p class="notice warn">Writes are refused. {state.reason}</p>}
+            </>
+          )}
+        </LoadedCard>
+        <Figure label="mean commit, lately" text={mean === null ? "–" : milliseconds(mean)} />
         <Figure label="memory of the server" text={bytes(newest?.get("process_resident_memory_bytes"))} />
         <Figure label="free disk" text={bytes(newest?.get("platform_disk_free_bytes"))} />
         {FIGURES.filter(([name]) => newest?.has(name)).map(([name, label]) => (
           <Figure key={name} label={label} text={newest!.get(name)!.toLocaleString()} />
         ))}
       </div>
-      <Card title="A second" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
-        <States of={metrics}>
-          {() => (
-            <>
-              <Chart
-                lines={RATES}
-                data={rates}
-                height={200}
-                unit="/s"
-                span={300}
-                fill
-                label="Requests, rows and notifications a second during the last five minutes"
-              />
-              <ul class="legend">
-                {RATES.map((rate, index) => (
-                  <li key={rate.name}>
-                    <span class={`dot line${rate.color.slice(6)}`} />
-                    {rate.label} <b>{lastOf(rates[index + 1])}</b>
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-        </States>
-      </Card>
+      <LoadedCard title="A second" of={metrics} every={ASK_SECONDS}>
+        {() => (
+          <>
+            <Chart
+              lines={RATES}
+              data={rates}
+              height={200}
+              unit="/s"
+              span={300}
+              fill
+              label="Requests, rows and notifications a second during the last five minutes"
+            />
+            <ul class="legend">
+              {RATES.map((rate, index) => (
+                <li key={rate.name}>
+                  <span class={`dot line${rate.color.slice(6)}`} />
+                  {rate.label} <b>{lastOf(rates[index + 1])}</b>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </LoadedCard>
       {can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ") && <Busy />}
       {can("ROLE_USER_MANAGEMENT_READ") && <Sessions />}
-      {health.data.value?.jobs && (
-        <Jobs jobs={health.data.value.jobs} aside={<Standing of={health} every={ASK_EVERY / 1000} />} />
-      )}
-      <Card title="All metrics" aside={<Standing of={metrics} every={ASK_EVERY / 1000} />}>
-        <div class="scroll metrics" tabIndex={0} role="region" aria-label="Names and sums">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Metric</th>
-                <th scope="col">Sum</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...(newest ?? [])]
-                .sort(([a], [b]) => a.localeCompare(b))
-                .map(([name, value]) => (
-                  <tr key={name}>
-                    <td>
-                      <code>{name}</code>
-                    </td>
-                    <td class="number">{format(value)}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        </div>
-      </Card>
+      {health.data.value?.jobs && <Jobs of={health} />}
+      <LoadedCard title="All metrics" of={metrics} every={ASK_SECONDS}>
+        {() => <SmallTable class="metrics" label="Names and sums" columns={METRIC_COLUMNS} rows={sorted(newest)} />}
+      </LoadedCard>
     </Page>
   );
 }
 
+const sorted = (sums?: Map<string, number>) => [...(sums ?? [])].sort(([a], [b]) => a.localeCompare(b));
+const METRIC_COLUMNS: SmallColumn<[string, number]>[] = [
+  ["Metric", ([name]) => <code>{name}</code>],
+  ["Sum", ([, value]) => format(value), "number"],
+];
+
 /** The background jobs, those that fail first. */
-function Jobs({ jobs, aside }: { jobs: BackgroundJob[]; aside: ComponentChildren }) {
-  const sorted = [...jobs].sort((one, other) => other.failures - one.failures || one.name.localeCompare(other.name));
+function Jobs({ of: health }: { of: Loaded<Readiness> }) {
+  const byFailures = (one: BackgroundJob, other: BackgroundJob) =>
+    other.failures - one.failures || one.name.localeCompare(other.name);
   return (
-    <Card title="Background jobs" aside={aside}>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Background jobs and their last runs">
-        <table>
-          <thead>
-            <tr>
-              {["Job", "Every", "Lease", "Last run", "Result", "Failures", "Panics"].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.map((job) => (
-              <tr key={job.name}>
-                <td>
-                  <code>{job.name}</code>
-                </td>
-                <td>{job.periodSeconds === undefined ? "event" : periodInWords(job.periodSeconds)}</td>
-                <td>{job.lease ? "yes" : ""}</td>
-                <td>
-                  <Time at={job.lastRun} as="ago" />
-                </td>
-                <td>{job.lastResult ? <StatusMark of={job.lastResult} /> : <span class="faint">–</span>}</td>
-                <td class="number">{job.failures}</td>
-                <td class="number">{job.panics}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </Card>
+    <LoadedCard title="Background jobs" of={health} every={ASK_SECONDS}>
+      {({ jobs = [] }) => (
+        <SmallTable
+          label="Background jobs and their last runs"
+          columns={JOB_COLUMNS}
+          rows={[...jobs].sort(byFailures)}
+        />
+      )}
+    </LoadedCard>
   );
 }
+
+const JOB_COLUMNS: SmallColumn<BackgroundJob>[] = [
+  ["Job", (job) => <code>{job.name}</code>],
+  ["Every", (job) => (job.periodSeconds === undefined ? "event" : periodInWords(job.periodSeconds))],
+  ["Lease", (job) => (job.lease ? "yes" : "")],
+  ["Last run", (job) => <Time at={job.lastRun} as="ago" />],
+  ["Result", (job) => (job.lastResult ? <StatusMark of={job.lastResult} /> : <span class="faint">–</span>)],
+  ["Failures", (job) => job.failures, "number"],
+  ["Panics", (job) => job.panics, "number"],
+];
+
+const milliseconds = (seconds: number) => `${Number((seconds * 1000).toPrecision(3))} ms`;
 
 function Figure({ label, text }: { label: string; text: string }) {
   return (

@@ -1,31 +1,25 @@
 // The sessions of clients that receive notifications: their users, their connections, their queues.
 
-import { call, get, path } from "../../api";
+import { call, path } from "../../api";
+import { readPages } from "../../collection";
 import { useEvery, useLoad } from "../../load";
 import type { ClientSession, ClientSessionCollection } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, States } from "../../ui/kit";
-import { Standing } from "../../ui/standing";
+import { Action } from "../../ui/kit";
+import { LoadedCard } from "../../ui/loaded";
 import { type Column, VirtualTable } from "../../ui/table";
-import { pathOf } from "../../values/addresses";
+import { withQuery } from "../../values/addresses";
 
 const ASK_EVERY_SECONDS = 5;
 const PAGE_SIZE = 2000;
 const MOST = 10_000;
-type Found = Pick<ClientSessionCollection, "sessions" | "missingServers" | "next">;
-
 /** Reads the sessions to the end, or as many as the page shows. */
-async function read(): Promise<Found> {
-  const all: Found = { sessions: [], missingServers: [] };
-  let address: string | undefined = `/tenant/sessions?pageSize=${PAGE_SIZE}`;
-  while (address && all.sessions.length < MOST) {
-    const page: ClientSessionCollection = await get(address);
-    all.sessions.push(...page.sessions);
-    all.missingServers = page.missingServers;
-    address = page.next && pathOf(page.next);
-  }
-  return { ...all, next: address };
+async function read() {
+  const address = withQuery("/tenant/sessions", { pageSize: PAGE_SIZE });
+  const part = await readPages<ClientSession>(address, "sessions", { most: MOST });
+  const { missingServers } = part.response as ClientSessionCollection;
+  return { sessions: part.items, missingServers, next: part.next };
 }
 
 const WAYS: Record<string, string> = { LONG_POLLING: "long polling", CSV: "CSV", WEBSOCKET: "WebSocket" };
@@ -91,31 +85,32 @@ export function Sessions() {
       : []),
   ];
   return (
-    <Card
+    <LoadedCard
       title="Sessions of this tenant"
-      aside={
+      about={
         found && (
-          <span>
-            <span class={found.next ? "partial" : "faint"}>
-              {found.sessions.length.toLocaleString()}
-              {found.next ? " or more" : ""}
-            </span>{" "}
-            <Standing of={sessions} every={ASK_EVERY_SECONDS} />
+          <span class={found.next ? "partial" : ""}>
+            {found.sessions.length.toLocaleString()}
+            {found.next ? " or more" : ""}
           </span>
         )
-      }>
-      {found?.missingServers.length ? (
-        <p class="notice warn">
-          These servers did not respond, and their sessions are missing: {found.missingServers.join(", ")}.
-        </p>
-      ) : null}
-      <States of={sessions} isEmpty={({ sessions }) => sessions.length === 0} empty={<p>No client is connected.</p>}>
-        {({ sessions }) => (
+      }
+      of={sessions}
+      every={ASK_EVERY_SECONDS}
+      isEmpty={({ sessions, missingServers }) => sessions.length + missingServers.length === 0}
+      empty={<p>No client is connected.</p>}>
+      {({ sessions, missingServers }) => (
+        <>
+          {missingServers.length > 0 && (
+            <p class="notice warn">
+              These servers did not respond, and their sessions are missing: {missingServers.join(", ")}.
+            </p>
+          )}
           <div class="bounded">
             <VirtualTable label="Sessions" columns={columns} items={sessions} keyOf={(one) => one.id} />
           </div>
-        )}
-      </States>
-    </Card>
+        </>
+      )}
+    </LoadedCard>
   );
 }

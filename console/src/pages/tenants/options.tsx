@@ -5,8 +5,8 @@ import { call, path } from "../../api";
 import { useList } from "../../list";
 import type { Option } from "../../reference";
 import { can } from "../../session";
-import { Action, Card, Dialog, Field, Form, States } from "../../ui/kit";
-import { ListStanding, MoreRows } from "../../ui/standing";
+import { Action, Dialog, Field, Form } from "../../ui/kit";
+import { ListCard } from "../../ui/loaded";
 
 const nameOf = (one: Option) => `${one.category} / ${one.key}`;
 
@@ -15,62 +15,61 @@ export function Options() {
   const editing = useSignal<Option | "new" | null>(null);
   const mayChange = can("ROLE_OPTION_MANAGEMENT_ADMIN");
   return (
-    <Card
+    <ListCard
       title="Options"
-      aside={
-        <>
-          <ListStanding of={options} noun="option" />
-          {mayChange && (
-            <button type="button" onClick={() => (editing.value = "new")}>
-              New option
-            </button>
-          )}
-        </>
-      }>
-      <States of={options} isEmpty={(list) => list.length === 0} empty={<p>No option is set.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.map((one) => (
-              <li key={nameOf(one)}>
-                <span class="grow clip" title={one.value}>
-                  <span class="faint">{one.category} /</span> {one.key} <code>{one.value}</code>
+      of={options}
+      noun="option"
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => (editing.value = "new")}>
+            New option
+          </button>
+        )
+      }
+      below={
+        editing.value && (
+          <Edit
+            option={editing.value === "new" ? undefined : editing.value}
+            onClose={() => (editing.value = null)}
+            onChanged={options.reload}
+          />
+        )
+      }
+      empty={<p>No option is set.</p>}>
+      {(list) => (
+        <ul class="rows">
+          {list.map((one) => (
+            <li key={nameOf(one)}>
+              <span class="grow clip" title={one.value}>
+                <span class="faint">{one.category} /</span> {one.key} <code>{one.value}</code>
+              </span>
+              {mayChange && (
+                <span class="row-actions">
+                  <button
+                    type="button"
+                    class="small"
+                    aria-label={`Edit the option ${nameOf(one)}`}
+                    onClick={() => (editing.value = one)}>
+                    Edit
+                  </button>
+                  <Action
+                    class="small"
+                    label={`Delete the option ${nameOf(one)}`}
+                    confirm={{
+                      title: `Delete the option ${nameOf(one)}?`,
+                      text: "A predefined option gets its predefined value back.",
+                      button: "Delete option",
+                    }}
+                    run={() => call("DELETE", path`/tenant/options/${one.category}/${one.key}`).then(options.reload)}>
+                    Delete
+                  </Action>
                 </span>
-                {mayChange && (
-                  <span class="row-actions">
-                    <button
-                      type="button"
-                      class="small"
-                      aria-label={`Edit the option ${nameOf(one)}`}
-                      onClick={() => (editing.value = one)}>
-                      Edit
-                    </button>
-                    <Action
-                      class="small"
-                      label={`Delete the option ${nameOf(one)}`}
-                      confirm={{
-                        title: `Delete the option ${nameOf(one)}?`,
-                        text: "A predefined option gets its predefined value back.",
-                        button: "Delete option",
-                      }}
-                      run={() => call("DELETE", path`/tenant/options/${one.category}/${one.key}`).then(options.reload)}>
-                      Delete
-                    </Action>
-                  </span>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-      <MoreRows of={options} noun="option" />
-      {editing.value && (
-        <Edit
-          option={editing.value === "new" ? undefined : editing.value}
-          onClose={() => (editing.value = null)}
-          onChanged={options.reload}
-        />
+              )}
+            </li>
+          ))}
+        </ul>
       )}
-    </Card>
+    </ListCard>
   );
 }
 

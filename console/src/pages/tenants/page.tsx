@@ -3,11 +3,12 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { call, path } from "../../api";
 import { useList } from "../../list";
-import type { Tenant } from "../../reference";
+import type { Tenant, TenantStatus } from "../../reference";
 import { can, isManagement, session } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, Dialog, Field, Form, Page, States, StatusMark, tell } from "../../ui/kit";
-import { ListStanding, MoreRows } from "../../ui/standing";
+import { Action, Dialog, Field, Form, Page, StatusMark, tell } from "../../ui/kit";
+import { ListCard } from "../../ui/loaded";
+import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { Options } from "./options";
 import { Retention } from "./retention";
 import { LimitsOf, Usage } from "./usage";
@@ -38,94 +39,71 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
   const editing = useSignal<Tenant | null>(null);
   const open = useSignal<string | null>(null);
   const mayChange = can("ROLE_TENANT_MANAGEMENT_ADMIN", "ROLE_TENANT_MANAGEMENT_UPDATE");
-  const setStatus = (tenant: Tenant, status: string) =>
-    call("PUT", path`/tenant/tenants/${tenant.id}`, { body: { status } }).then(tenants.reload);
-  return (
-    <>
-      <Card title="Tenants below this one" aside={<ListStanding of={tenants} noun="tenant" />}>
-        <States of={tenants} isEmpty={(list) => list.length === 0} empty={<p>This tenant manages no other.</p>}>
-          {(list) => (
-            <div class="scroll" tabIndex={0} role="region" aria-label="Tenants">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Tenant</th>
-                    <th scope="col">Company</th>
-                    <th scope="col">Domain</th>
-                    <th scope="col">Status</th>
-                    <th scope="col">Created</th>
-                    <th scope="col">
-                      <span class="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map((one) => (
-                    <tr key={one.id}>
-                      <td>
-                        <b>{one.id}</b>
-                      </td>
-                      <td>{one.company}</td>
-                      <td>{one.domain}</td>
-                      <td>
-                        <StatusMark of={one.status} />
-                      </td>
-                      <td>
-                        <Time at={one.creationTime} />
-                      </td>
-                      <td class="row-actions">
-                        <button
-                          type="button"
-                          class="small"
-                          aria-label={`Limits of ${one.id}`}
-                          onClick={() => (open.value = one.id)}>
-                          Limits
-                        </button>
-                        {mayChange && (
-                          <button
-                            type="button"
-                            class="small"
-                            aria-label={`Edit ${one.id}`}
-                            onClick={() => (editing.value = one)}>
-                            Edit
-                          </button>
-                        )}
-                        {mayChange &&
-                          one.id !== session.value?.tenant &&
-                          (one.status === "SUSPENDED" ? (
-                            <Action class="small" label={`Activate ${one.id}`} run={() => setStatus(one, "ACTIVE")}>
-                              Activate
-                            </Action>
-                          ) : (
-                            <Action
-                              class="small"
-                              label={`Suspend ${one.id}`}
-                              confirm={{
-                                title: `Suspend the tenant ${one.id}?`,
-                                text: "All its connections end, and nobody of it can log in until it is activated.",
-                                button: "Suspend tenant",
-                                typed: one.id,
-                              }}
-                              run={() => setStatus(one, "SUSPENDED")}>
-                              Suspend
-                            </Action>
-                          ))}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+  const columns: SmallColumn<Tenant>[] = [
+    ["Tenant", (one) => <b>{one.id}</b>],
+    ["Company", (one) => one.company],
+    ["Domain", (one) => one.domain],
+    ["Status", (one) => <StatusMark of={one.status} />],
+    ["Created", (one) => <Time at={one.creationTime} />],
+    [
+      "Actions",
+      (one) => (
+        <span class="row-actions">
+          <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id)}>
+            Limits
+          </button>
+          {mayChange && (
+            <button type="button" class="small" aria-label={`Edit ${one.id}`} onClick={() => (editing.value = one)}>
+              Edit
+            </button>
           )}
-        </States>
-        <MoreRows of={tenants} noun="tenant" />
-      </Card>
-      {editing.value && (
-        <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />
-      )}
-      {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
-      {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
-    </>
+          {mayChange && one.id !== session.value?.tenant && <Switch of={one} onChanged={tenants.reload} />}
+        </span>
+      ),
+      "actions",
+    ],
+  ];
+  return (
+    <ListCard
+      title="Tenants below this one"
+      of={tenants}
+      noun="tenant"
+      empty={<p>This tenant manages no other.</p>}
+      below={
+        <>
+          {editing.value && (
+            <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />
+          )}
+          {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
+          {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
+        </>
+      }>
+      {(list) => <SmallTable label="Tenants" columns={columns} rows={list} />}
+    </ListCard>
+  );
+}
+
+/** The button that suspends a tenant, or activates a suspended one. */
+function Switch({ of: { id, status }, onChanged }: { of: Tenant; onChanged: () => void }) {
+  const setStatus = (status: TenantStatus) => () =>
+    call("PUT", path`/tenant/tenants/${id}`, { body: { status } }).then(onChanged);
+  if (status === "SUSPENDED") {
+    return (
+      <Action class="small" label={`Activate ${id}`} run={setStatus("ACTIVE")}>
+        Activate
+      </Action>
+    );
+  }
+  const question = {
+    title: `Suspend the tenant ${id}?`,
+    text: "All its connections end, and nobody of it can log in until it is activated.",
+    button: "Suspend tenant",
+    typed: id,
+  };
+  return (
+    <Action class="small" label={`Suspend ${id}`} confirm={question} run={setStatus("SUSPENDED")}>
+      Suspend
+    </Action>
   );
 }
 

@@ -7,58 +7,66 @@ import { asError, useLoad } from "../../load";
 import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, Dialog, Field, Form, States } from "../../ui/kit";
-import { MoreRows, Standing } from "../../ui/standing";
+import { Action, Dialog, Field, Form } from "../../ui/kit";
+import { ListCard, States } from "../../ui/loaded";
+import { Standing } from "../../ui/standing";
 import { countsInWords, DATA_KINDS, ruleInWords } from "../../values/words";
 
 export function Retention() {
   const rules = useList<RetentionRule>({ path: "/retention/retentions", member: "retentionRules", pageSize: 2000 });
-  const runs = useLoad(
-    () => get<RetentionRunCollection>("/retention/runs?pageSize=3").then((page) => page.retentionRuns),
-    [],
-  );
   const creating = useSignal(false);
   const mayChange = can("ROLE_RETENTION_RULE_ADMIN");
   return (
-    <Card
+    <ListCard
       title="Old data"
-      aside={
+      of={rules}
+      noun="rule"
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => (creating.value = true)}>
+            New rule
+          </button>
+        )
+      }
+      empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}
+      below={
         <>
-          <Standing of={rules} />
-          {mayChange && (
-            <button type="button" onClick={() => (creating.value = true)}>
-              New rule
-            </button>
-          )}
+          <LastRuns />
+          {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
         </>
       }>
-      <States
-        of={rules}
-        isEmpty={(list) => list.length === 0}
-        empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.map((rule) => (
-              <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />
-            ))}
-          </ul>
-        )}
-      </States>
-      <MoreRows of={rules} noun="rule" />
-      {runs.data.value && (
-        <p>
-          The last runs <Standing of={runs} />
-        </p>
+      {(list) => (
+        <ul class="rows">
+          {list.map((rule) => (
+            <OneRule key={rule.id} of={rule} mayChange={mayChange} onChanged={rules.reload} />
+          ))}
+        </ul>
       )}
-      {runs.data.value?.length === 0 && <p class="faint">No rule has run yet.</p>}
-      {runs.data.value?.map((run) => (
-        <p key={run.dueTime} class="faint">
-          The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"}{" "}
-          {countsInWords(run.deleted)}.
-        </p>
-      ))}
-      {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
-    </Card>
+    </ListCard>
+  );
+}
+
+function LastRuns() {
+  const runs = useLoad(() => get<RetentionRunCollection>("/retention/runs?pageSize=3"), []);
+  return (
+    <>
+      <p>
+        The last runs <Standing of={runs} />
+      </p>
+      <States
+        of={runs}
+        isEmpty={({ retentionRuns }) => retentionRuns.length === 0}
+        empty={<p class="faint">No rule has run yet.</p>}>
+        {({ retentionRuns }) =>
+          retentionRuns.map((run) => (
+            <p key={run.dueTime} class="faint">
+              The run of <Time at={run.dueTime} /> {run.status === "RUNNING" ? "is deleting; so far" : "deleted"}{" "}
+              {countsInWords(run.deleted)}.
+            </p>
+          ))
+        }
+      </States>
+    </>
   );
 }
 

@@ -3,10 +3,12 @@
 import { useSignal } from "@preact/signals";
 import { call, get, getIfKnown, path, withQuery } from "../../api";
 import { useEvery, useLoad } from "../../load";
-import type { TenantLimits, TenantStorage, TenantUsageStatisticsCollection } from "../../reference";
+import type { TenantLimits, TenantStorage, TenantUsageStatisticsCollection, UsageStatistics } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
+import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { LoadedCard, States } from "../../ui/loaded";
+import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { Standing } from "../../ui/standing";
 import { bytes } from "../../values/numbers";
 
@@ -50,14 +52,14 @@ function OwnLimits() {
   useEvery(LIMIT_SECONDS, limits.reload);
   if (limits.data.value === null) return null;
   return (
-    <Card title="Limits and what is used of them" aside={<Standing of={limits} every={LIMIT_SECONDS} />}>
-      <States of={limits}>{(found) => found && <Bars of={found} />}</States>
-    </Card>
+    <LoadedCard title="Limits and what is used of them" of={limits} every={LIMIT_SECONDS}>
+      {(found) => found && <Bars of={found} />}
+    </LoadedCard>
   );
 }
 
 /** The limits with their usage. */
-export function Bars({ of: { limits } }: { of: TenantLimits }) {
+function Bars({ of: { limits } }: { of: TenantLimits }) {
   return (
     <ul class="limits">
       {Object.entries(limits).map(([name, { value, usage, from }]) => {
@@ -87,115 +89,68 @@ export function Bars({ of: { limits } }: { of: TenantLimits }) {
 function Stored() {
   const stored = useLoad(() => getIfKnown<TenantStorage>("/tenant/statistics/storage"), []);
   if (stored.data.value === null) return null;
+  const measured = stored.data.value?.measurementTime;
+  const about = measured && (
+    <>
+      measured <Time at={measured} as="ago" />
+    </>
+  );
   return (
-    <Card
-      title="What it stores"
-      aside={
-        <span>
-          {stored.data.value && (
-            <span class="faint">
-              measured <Time at={stored.data.value.measurementTime} as="ago" />
-            </span>
-          )}{" "}
-          <Standing of={stored} />
-        </span>
-      }>
-      <States of={stored}>
-        {(found) =>
-          found && (
-            <>
-              <p>
-                <b class="figure">{bytes(found.storageSize)}</b>{" "}
-                {found.storageGrowthPerDay !== undefined && (
-                  <span class="faint">{bytes(found.storageGrowthPerDay)} more each day</span>
-                )}
-              </p>
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Data</th>
-                    <th scope="col" class="number">
-                      Rows
-                    </th>
-                    <th scope="col" class="number">
-                      Size
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {Object.entries(found.nouns).map(([noun, { count, storageSize }]) => (
-                    <tr key={noun}>
-                      <td>{noun.replace(/([A-Z])/g, " $1").toLowerCase()}</td>
-                      <td class="number">{count.toLocaleString()}</td>
-                      <td class="number">{bytes(storageSize)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </>
-          )
-        }
-      </States>
-    </Card>
+    <LoadedCard title="What it stores" about={about} of={stored}>
+      {(found) =>
+        found && (
+          <>
+            <p>
+              <b class="figure">{bytes(found.storageSize)}</b>{" "}
+              {found.storageGrowthPerDay !== undefined && (
+                <span class="faint">{bytes(found.storageGrowthPerDay)} more each day</span>
+              )}
+            </p>
+            <SmallTable label="What is stored of each kind" columns={NOUN_COLUMNS} rows={Object.entries(found.nouns)} />
+          </>
+        )
+      }
+    </LoadedCard>
   );
 }
 
+const NOUN_COLUMNS: SmallColumn<[string, TenantStorage["nouns"][string]]>[] = [
+  ["Data", ([noun]) => noun.replace(/([A-Z])/g, " $1").toLowerCase()],
+  ["Rows", ([, { count }]) => count.toLocaleString(), "number"],
+  ["Size", ([, { storageSize }]) => bytes(storageSize), "number"],
+];
+
+const DAYS = 14;
+
 function Days() {
-  const days = useLoad(
-    () =>
-      getIfKnown<TenantUsageStatisticsCollection>(withQuery("/tenant/statistics", { pageSize: 14 })).then(
-        (page) => page?.usageStatistics ?? null,
-      ),
-    [],
-  );
+  const address = withQuery("/tenant/statistics", { pageSize: DAYS });
+  const days = useLoad(() => getIfKnown<TenantUsageStatisticsCollection>(address), []);
   if (days.data.value === null) return null;
   return (
-    <Card
+    <LoadedCard
       title="The last days"
-      aside={
-        <span>
-          <span class="faint">in UTC</span> <Standing of={days} />
-        </span>
-      }>
-      <States of={days} isEmpty={(list) => !list?.length} empty={<p>Nothing was counted yet.</p>}>
-        {(list) => (
-          <div class="scroll" tabIndex={0} role="region" aria-label="What happened on each of the last days">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Day</th>
-                  <th scope="col" class="number">
-                    Requests
-                  </th>
-                  <th scope="col" class="number">
-                    Writes
-                  </th>
-                  <th scope="col" class="number">
-                    Notifications
-                  </th>
-                  <th scope="col" class="number">
-                    Sessions at most
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list!.map((one) => (
-                  <tr key={one.day}>
-                    <td>{one.day.slice(0, 10)}</td>
-                    <td class="number">{one.requestCount.toLocaleString()}</td>
-                    <td class="number">{one.totalResourceCreateAndUpdateCount.toLocaleString()}</td>
-                    <td class="number">{one.notificationsDeliveredCount.toLocaleString()}</td>
-                    <td class="number">{one.sessionsPeakCount.toLocaleString()}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </States>
-    </Card>
+      about="in UTC"
+      of={days}
+      isEmpty={(found) => !found?.usageStatistics.length}
+      empty={<p>Nothing was counted yet.</p>}>
+      {(found) => (
+        <SmallTable
+          label="What happened on each of the last days"
+          columns={DAY_COLUMNS}
+          rows={found?.usageStatistics ?? []}
+        />
+      )}
+    </LoadedCard>
   );
 }
+
+const DAY_COLUMNS: SmallColumn<UsageStatistics>[] = [
+  ["Day", (one) => one.day.slice(0, 10)],
+  ["Requests", (one) => one.requestCount.toLocaleString(), "number"],
+  ["Writes", (one) => one.totalResourceCreateAndUpdateCount.toLocaleString(), "number"],
+  ["Notifications", (one) => one.notificationsDeliveredCount.toLocaleString(), "number"],
+  ["Sessions at most", (one) => one.sessionsPeakCount.toLocaleString(), "number"],
+];
 
 /** The limits of a subtenant: the usage and a form for other values. */
 export function LimitsOf({ tenant, onClose }: { tenant: string; onClose: () => void }) {

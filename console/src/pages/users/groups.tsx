@@ -4,54 +4,59 @@ import { useSignal } from "@preact/signals";
 import { call, get, path } from "../../api";
 import type { List } from "../../list";
 import { useLoad } from "../../load";
-import type { Group, Role } from "../../reference";
-import { Action, Card, Dialog, Field, Form, States, tell } from "../../ui/kit";
-import { ListStanding, MoreRows } from "../../ui/standing";
-import { roleInWords } from "../../values/words";
+import type { Group } from "../../reference";
+import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { ListCard, States } from "../../ui/loaded";
+import { readRoles, RoleBoxes, setRoles } from "./roles";
 
 const rolesOf = (group: Group) => group.roles?.references.map(({ role }) => role.name) ?? [];
 
 export function Groups({ base, of, mayChange }: { base: string; of: List<Group>; mayChange: boolean }) {
-  const groups = of.data.value ?? [];
   const onChanged = of.reload;
   const open = useSignal<Group | "new" | null>(null);
   const close = () => (open.value = null);
   return (
-    <Card
+    <ListCard
       title="Groups"
-      aside={
-        <>
-          <ListStanding of={of} noun="group" />
-          {mayChange && (
-            <button type="button" onClick={() => (open.value = "new")}>
-              New group
-            </button>
-          )}
-        </>
+      of={of}
+      noun="group"
+      empty={<p>There is no group.</p>}
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => (open.value = "new")}>
+            New group
+          </button>
+        )
+      }
+      below={
+        open.value === "new" ? (
+          <NewGroup base={base} onClose={close} onCreated={onChanged} />
+        ) : (
+          open.value && (
+            <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />
+          )
+        )
       }>
-      <ul class="rows">
-        {groups.map((group) => (
-          <li key={group.id}>
-            <span class="grow">
-              <b>{group.name}</b> <span class="faint">{group.description}</span>
-            </span>
-            <RoleCount address={base + path`/groups/${group.id}`} of={group} />
-            <button
-              type="button"
-              class="small"
-              aria-label={`Roles of ${group.name}`}
-              onClick={() => (open.value = group)}>
-              Roles
-            </button>
-          </li>
-        ))}
-      </ul>
-      <MoreRows of={of} noun="group" />
-      {open.value === "new" && <NewGroup base={base} onClose={close} onCreated={onChanged} />}
-      {open.value && open.value !== "new" && (
-        <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />
+      {(groups) => (
+        <ul class="rows">
+          {groups.map((group) => (
+            <li key={group.id}>
+              <span class="grow">
+                <b>{group.name}</b> <span class="faint">{group.description}</span>
+              </span>
+              <RoleCount address={base + path`/groups/${group.id}`} of={group} />
+              <button
+                type="button"
+                class="small"
+                aria-label={`Roles of ${group.name}`}
+                onClick={() => (open.value = group)}>
+                Roles
+              </button>
+            </li>
+          ))}
+        </ul>
       )}
-    </Card>
+    </ListCard>
   );
 }
 
@@ -81,8 +86,12 @@ function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => v
 /** The number of roles of a group. A collection of groups does not contain their roles, so the group itself is read. */
 function RoleCount({ address, of: group }: { address: string; of: Group }) {
   const whole = useLoad(() => get<Group>(address), [address, group]);
-  const found = whole.data.value;
-  return <span class="faint nowrap">{found ? `${rolesOf(found).length} roles` : ""}</span>;
+  const [found, problem] = [whole.data.value, whole.error.value?.message];
+  return (
+    <span class="faint nowrap" title={problem}>
+      {found ? `${rolesOf(found).length} roles` : problem && "–"}
+    </span>
+  );
 }
 
 function Roles({
@@ -100,17 +109,12 @@ function Roles({
 }) {
   const address = base + path`/groups/${group.id}`;
   const loaded = useLoad(async () => {
-    const [whole, all] = await Promise.all([get<Group>(address), get<{ roles: Role[] }>("/user/roles?pageSize=2000")]);
-    return { held: new Set(rolesOf(whole)), roles: all.roles };
+    const [whole, roles] = await Promise.all([get<Group>(address), readRoles()]);
+    return { held: new Set(rolesOf(whole)), roles };
   }, [address]);
   const send = async (form: FormData) => {
     const { held, roles } = loaded.data.value!;
-    const wanted = new Set(form.getAll("role").map(String));
-    for (const role of roles) {
-      if (wanted.has(role.name) && !held.has(role.name))
-        await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
-      if (!wanted.has(role.name) && held.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
-    }
+    await setRoles(address, form, roles, held);
     tell(`The roles of ${group.name} are in force.`);
     onChanged();
     onClose();
@@ -136,20 +140,7 @@ function Roles({
                 </Action>
               )
             }>
-            <div class="checks" role="group" aria-label="Roles">
-              {roles.map((role) => (
-                <label key={role.name} class="check" title={role.name}>
-                  <input
-                    type="checkbox"
-                    name="role"
-                    value={role.name}
-                    defaultChecked={held.has(role.name)}
-                    disabled={!mayChange}
-                  />{" "}
-                  {roleInWords(role.name)}
-                </label>
-              ))}
-            </div>
+            <RoleBoxes label="Roles" roles={roles} held={held} disabled={!mayChange} />
           </Form>
         )}
       </States>

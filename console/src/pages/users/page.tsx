@@ -1,18 +1,22 @@
 // Users and groups of the tenant.
 
 import { useSignal } from "@preact/signals";
-import { call, count, get, path } from "../../api";
+import { call, count, path } from "../../api";
 import { useList } from "../../list";
 import { useLoad } from "../../load";
-import type { Group, Role, User } from "../../reference";
+import type { Group, User } from "../../reference";
 import { chooseParams, route } from "../../router";
 import { can, session } from "../../session";
 import { Time } from "../../time";
-import { Action, Card, Choice, Dialog, Field, Form, Page, States, tell } from "../../ui/kit";
+import { TextFilter } from "../../ui/filters";
+import { Action, Card, Choice, Dialog, Field, Form, Page, tell } from "../../ui/kit";
+import { States } from "../../ui/loaded";
 import { ask } from "../../ui/question";
+import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { ListStanding, MoreRows } from "../../ui/standing";
-import { roleInWords } from "../../values/words";
+import { permissionsOf } from "../../values/permissions";
 import { Groups } from "./groups";
+import { readRoles, RoleBoxes, setRoles } from "./roles";
 
 const base = () => path`/user/${session.value!.tenant}`;
 
@@ -28,7 +32,11 @@ export function Users() {
   const creating = useSignal(false);
   const editing = useSignal<User | null>(null);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
-  const addressOf = (user: User) => base() + path`/users/${user.userName}`;
+  const edit = (user: User) => (editing.value = user);
+  const columns: SmallColumn<User>[] = [
+    ...COLUMNS,
+    ["Actions", (user) => mayChange && <Actions of={user} edit={edit} onChanged={users.reload} />, "actions"],
+  ];
   return (
     <Page
       title="Users"
@@ -50,16 +58,7 @@ export function Users() {
             ["devices", "Devices"],
           ]}
         />
-        <label class="search small">
-          <span class="hidden">Begin of the name</span>
-          <input
-            placeholder="Begin of the name"
-            value={begin}
-            spellcheck={false}
-            autocapitalize="none"
-            onChange={(event) => chooseParams({ name: event.currentTarget.value.trim() })}
-          />
-        </label>
+        <TextFilter label="Begin of the name" param="name" />
       </div>
       <Card>
         <States
@@ -75,75 +74,17 @@ export function Users() {
             </p>
           }>
           {(list) => (
-            <div class="scroll" tabIndex={0} role="region" aria-label="Users">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">User</th>
-                    <th scope="col">Groups</th>
-                    <th scope="col">Roles of its own</th>
-                    <th scope="col">Password changed</th>
-                    <th scope="col">
-                      <span class="hidden">Actions</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {list.map((user) => (
-                    <tr key={user.userName} class={user.enabled ? "" : "past"}>
-                      <td>
-                        <b>{user.userName}</b> <span class="faint">{user.email}</span>
-                        {!user.enabled && <span class="mark">disabled</span>}
-                      </td>
-                      <td>{user.groups?.references.map(({ group }) => group.name).join(", ")}</td>
-                      <td class="faint" title={user.roles?.references.map(({ role }) => role.name).join("\n")}>
-                        {user.roles?.references.length ?? 0}
-                      </td>
-                      <td>
-                        <Time at={user.lastPasswordChange} />
-                      </td>
-                      <td>
-                        {mayChange && user.userName !== session.value?.user && (
-                          <span class="row-actions">
-                            <button
-                              type="button"
-                              class="small"
-                              aria-label={`Edit ${user.userName}`}
-                              onClick={() => (editing.value = user)}>
-                              Edit
-                            </button>
-                            <Action
-                              class="small"
-                              label={`${user.enabled ? "Disable" : "Enable"} ${user.userName}`}
-                              run={() =>
-                                call("PUT", addressOf(user), { body: { enabled: !user.enabled } }).then(users.reload)
-                              }>
-                              {user.enabled ? "Disable" : "Enable"}
-                            </Action>
-                            <Action
-                              class="small"
-                              label={`Delete ${user.userName}`}
-                              confirm={{
-                                title: `Delete the user ${user.userName}?`,
-                                text: "Its sessions end at once.",
-                                button: "Delete user",
-                              }}
-                              run={() => call("DELETE", addressOf(user)).then(users.reload)}>
-                              Delete
-                            </Action>
-                          </span>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <SmallTable
+              label="Users"
+              columns={columns}
+              rows={list}
+              rowClass={(user) => (user.enabled ? undefined : "past")}
+            />
           )}
         </States>
         <MoreRows of={users} noun="user" />
       </Card>
-      {groups.data.value && <Groups base={base()} of={groups} mayChange={mayChange} />}
+      <Groups base={base()} of={groups} mayChange={mayChange} />
       {editing.value && (
         <EditUser
           user={editing.value}
@@ -159,6 +100,56 @@ export function Users() {
   );
 }
 
+const COLUMNS: SmallColumn<User>[] = [
+  [
+    "User",
+    (user) => (
+      <>
+        <b>{user.userName}</b> <span class="faint">{user.email}</span>
+        {!user.enabled && <span class="mark">disabled</span>}
+      </>
+    ),
+  ],
+  ["Groups", (user) => user.groups.references.map(({ group }) => group.name).join(", ")],
+  [
+    "Roles of its own",
+    ({ roles: { references } }) => (
+      <span class="faint" title={references.map(({ role }) => role.name).join("\n")}>
+        {references.length}
+      </span>
+    ),
+  ],
+  ["Password changed", (user) => <Time at={user.lastPasswordChange} />],
+];
+
+function Actions(props: { of: User; edit: (user: User) => void; onChanged: () => void }) {
+  const { userName: name, enabled } = props.of;
+  if (name === session.value?.user) return null;
+  const address = base() + path`/users/${name}`;
+  const question = { title: `Delete the user ${name}?`, text: "Its sessions end at once.", button: "Delete user" };
+  const verb = enabled ? "Disable" : "Enable";
+  return (
+    <span class="row-actions">
+      <button type="button" class="small" aria-label={`Edit ${name}`} onClick={() => props.edit(props.of)}>
+        Edit
+      </button>
+      <Action
+        class="small"
+        label={`${verb} ${name}`}
+        run={() => call("PUT", address, { body: { enabled: !enabled } }).then(props.onChanged)}>
+        {verb}
+      </Action>
+      <Action
+        class="small"
+        label={`Delete ${name}`}
+        confirm={question}
+        run={() => call("DELETE", address).then(props.onChanged)}>
+        Delete
+      </Action>
+    </span>
+  );
+}
+
 /** Asks before a new user gets the objects of an earlier one of the same name, because ownership is by name (U-12a). */
 async function mayInherit(userName: string): Promise<boolean> {
   if (!can("ROLE_INVENTORY_READ")) return true;
@@ -167,7 +158,9 @@ async function mayInherit(userName: string): Promise<boolean> {
   const objects = owned === 1 ? "1 object" : `${owned.toLocaleString()} objects`;
   return ask({
     title: `Create ${userName} as the owner of ${objects}?`,
-    text: `A user of this name existed before and owned ${objects}. The new user will own them: it may change and delete them with all their data.`,
+    text:
+      `A user of this name existed before and owned ${objects}. ` +
+      "The new user will own them: it may change and delete them with all their data.",
     button: "Create the owner",
   });
 }
@@ -220,24 +213,6 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   );
 }
 
-/** Parses `<device or group>: ALARM:*:READ, EVENT:*:READ`, with one line for each. */
-function permissionsOf(text: string): Record<string, string[]> {
-  const lines = text.split("\n").filter((line) => line.trim());
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [, id, permissions] = line.match(/^\s*(\d+)\s*:\s*(\S.*)$/) ?? [];
-      if (!id) throw new Error(`"${line}" does not begin with the id of a device and a colon.`);
-      return [
-        id,
-        permissions
-          .split(",")
-          .map((one) => one.trim())
-          .filter(Boolean),
-      ];
-    }),
-  );
-}
-
 function EditUser({
   user,
   groups,
@@ -252,7 +227,7 @@ function EditUser({
   const address = base() + path`/users/${user.userName}`;
   const member = new Set(user.groups?.references.map(({ group }) => group.id));
   const own = new Set(user.roles?.references.map(({ role }) => role.name));
-  const loaded = useLoad(() => get<{ roles: Role[] }>("/user/roles?pageSize=2000"), []);
+  const loaded = useLoad(readRoles, []);
   const before = Object.entries(user.devicePermissions ?? {})
     .map(([id, list]) => `${id}: ${list.join(", ")}`)
     .join("\n");
@@ -269,12 +244,7 @@ function EditUser({
       if (!wanted.has(Number(id)) && member.has(id))
         await call("DELETE", base() + path`/groups/${id}/users/${user.userName}`);
     }
-    const roles = new Set(form.getAll("role").map(String));
-    for (const role of loaded.data.value?.roles ?? []) {
-      if (roles.has(role.name) && !own.has(role.name))
-        await call("POST", `${address}/roles`, { body: { role: { self: role.self } } });
-      if (!roles.has(role.name) && own.has(role.name)) await call("DELETE", address + path`/roles/${role.name}`);
-    }
+    await setRoles(address, form, loaded.data.value ?? [], own);
     tell(`${user.userName} was changed. What it lost is out of force already.`);
     onChanged();
     onClose();
@@ -297,18 +267,7 @@ function EditUser({
         </div>
         <details>
           <summary>Roles of its own{own.size > 0 && ` (${own.size})`}, beside those of its groups</summary>
-          <States of={loaded}>
-            {({ roles }) => (
-              <div class="checks" role="group" aria-label="Roles of its own">
-                {roles.map((role) => (
-                  <label key={role.name} class="check" title={role.name}>
-                    <input type="checkbox" name="role" value={role.name} defaultChecked={own.has(role.name)} />{" "}
-                    {roleInWords(role.name)}
-                  </label>
-                ))}
-              </div>
-            )}
-          </States>
+          <States of={loaded}>{(roles) => <RoleBoxes label="Roles of its own" roles={roles} held={own} />}</States>
         </details>
         <Field
           label="Permissions for single devices"
