@@ -25,7 +25,7 @@ import { link, route } from "./router";
 import { can, canSee, session } from "./session";
 import { Boundary } from "./ui/boundary";
 import { Find } from "./ui/find";
-import { Icon, type IconName } from "./ui/kit";
+import { Button, Icon, type IconName } from "./ui/kit";
 import { timeOfDay } from "./values/times";
 
 interface Entry {
@@ -129,30 +129,24 @@ export function Shell() {
         Skip to the page
       </a>
       <header class="top">
-        <button
-          type="button"
+        <Button
           class="plain menu"
           aria-expanded={menu.value}
           aria-controls="navigation"
-          aria-label="Menu"
+          label="Menu"
           onClick={() => (menu.value = !menu.value)}>
           <Icon name="menu" />
-        </button>
+        </Button>
         <span class="brand">platform</span>
         {session.value?.tenant === DEMO && (
           <span class="demo" title={ABOUT_DEMO}>
             demo data
           </span>
         )}
-        <button
-          type="button"
-          class="find"
-          aria-label="Find Ctrl K"
-          aria-keyshortcuts="Control+K"
-          onClick={() => (finding.value = true)}>
+        <Button class="find" label="Find Ctrl K" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}>
           <Icon name="search" />
           <span class="way">Find</span> <kbd class="way">Ctrl K</kbd>
-        </button>
+        </Button>
         <Connection />
       </header>
       <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">
@@ -175,9 +169,9 @@ export function Shell() {
               {session.value?.tenant}/<b>{session.value?.user}</b>
             </span>
           </a>
-          <button type="button" class="plain" onClick={endLogIn}>
+          <Button class="plain" onClick={endLogIn}>
             Log out
-          </button>
+          </Button>
         </div>
       </nav>
       <main id="main">
@@ -217,9 +211,9 @@ function Connection() {
       {word}
       {way && <span class="way"> · {way}</span>}
       {(state === "refused" || state === "off") && (
-        <button type="button" class="plain" onClick={connect}>
+        <Button class="plain" onClick={connect}>
           Connect
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -246,9 +240,9 @@ function Gap() {
           <span>
             {last.text} <span class="faint">{timeOfDay(last.at)}</span>
           </span>
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => (gap.value = null)}>
+          <Button class="plain" label="Dismiss" onClick={() => (gap.value = null)}>
             <Icon name="cross" />
-          </button>
+          </Button>
         </p>
       )}
     </div>

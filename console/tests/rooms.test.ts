@@ -78,3 +78,9 @@ test("what needs no browser has unit tests", () => {
   const tests = readdirSync(path.join(src, "../tests"));
   equal(values.filter((name) => !tests.includes(`${name}.test.ts`)).join(", "), "");
 });
+
+test("what is shown loads, subscribes and reads regularly through the hooks for it", () => {
+  const own = /\b(setInterval|subscribe)\(/;
+  const shown = files.filter((file) => ["pages", "parts", "ui"].includes(roomOf(file)));
+  equal(shown.filter((file) => own.test(readFileSync(path.join(src, file), "utf8"))).join(", "), "");
+});

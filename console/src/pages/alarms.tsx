@@ -12,7 +12,7 @@ import { can } from "../session";
 import { Time } from "../time";
 import type { Alarm } from "../types";
 import { Chip, NoMatch, TextFilter, WordFilter } from "../ui/filters";
-import { Action, Choice, SeverityMark, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Choice, SeverityMark, StatusMark, tell } from "../ui/kit";
 import { ListPage } from "../ui/loaded";
 import type { Column } from "../ui/table";
 import { isChosen } from "../values/filters";
@@ -127,13 +127,13 @@ function Chosen({ of: chosen, all, choose }: { of: Alarm[]; all: Alarm[]; choose
       <Action class="small" run={() => each(chosen, "CLEARED")}>
         Clear them
       </Action>
-      <button type="button" class="small" onClick={() => choose([])}>
+      <Button class="small" onClick={() => choose([])}>
         Choose none
-      </button>
+      </Button>
       {chosen.length < all.length && (
-        <button type="button" class="small" onClick={() => choose(all)}>
+        <Button class="small" onClick={() => choose(all)}>
           Choose all that are shown
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -241,11 +241,7 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
     title: "Alarm",
     width: "minmax(0, 2.5fr)",
     cell: (alarm) => (
-      <button
-        type="button"
-        class="plain clip as-link"
-        title={`${alarm.text}\n${alarm.type}`}
-        onClick={() => show(alarm)}>
+      <Button class="plain clip as-link" title={`${alarm.text}\n${alarm.type}`} onClick={() => show(alarm)}>
         {alarm.text}
         {alarm.count > 1 && (
           <span class="times" title={`Sent ${alarm.count} times`}>
@@ -253,16 +249,16 @@ const columnsOf = (show: (alarm: Alarm) => void): Column<Alarm>[] => [
             ×{alarm.count}
           </span>
         )}
-      </button>
+      </Button>
     ),
     narrow: {
       width: "minmax(0, 1fr)",
       cell: (alarm) => (
         <>
-          <button type="button" class="plain clip as-link" onClick={() => show(alarm)}>
+          <Button class="plain clip as-link" onClick={() => show(alarm)}>
             {alarm.text}
             {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
-          </button>
+          </Button>
           <span class="clip">
             <DeviceLink of={alarm.source} />{" "}
             <span class="faint">

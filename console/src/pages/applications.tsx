@@ -7,7 +7,7 @@ import { useEvery } from "../load";
 import type { Application } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
-import { Action, Card, Dialog, Field, Form, Page, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Card, Dialog, Field, Form, Page, StatusMark, tell } from "../ui/kit";
 import { States } from "../ui/loaded";
 import { type SmallColumn, SmallTable } from "../ui/small_table";
 import { ListStanding, MoreRows } from "../ui/standing";
@@ -62,9 +62,9 @@ export function Applications() {
       sub={<ListStanding of={applications} noun="application" every={HEALTH_SECONDS} />}
       actions={
         mayChange && (
-          <button type="button" class="primary" onClick={() => (creating.value = true)}>
+          <Button class="primary" onClick={() => (creating.value = true)}>
             New application
-          </button>
+          </Button>
         )
       }>
       <Card>
@@ -151,9 +151,9 @@ function Actions({
         </Action>
       )}
       {isOwn(one) && one.type !== "EXTERNAL" && (
-        <button type="button" class="small" aria-label={`Upload ${one.name}`} onClick={onUpload}>
+        <Button class="small" label={`Upload ${one.name}`} onClick={onUpload}>
           Upload
-        </button>
+        </Button>
       )}
       {isOwn(one) && (
         <Action

@@ -4,7 +4,7 @@ import { useArrivals } from "../arrivals";
 import { connection, onlyLongPolling, setOnlyLongPolling } from "../live";
 import { route, setParams } from "../router";
 import { ArrivalRow, PauseButton } from "../ui/arrivals";
-import { Card, Choice, Field, Page } from "../ui/kit";
+import { Button, Card, Choice, Field, Page } from "../ui/kit";
 
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */
@@ -70,20 +70,19 @@ export function LivePage() {
           {channels.map((channel) => (
             <li key={channel} class={denied.value[channel] ? "chip bad" : "chip"}>
               <code>{channel}</code> {denied.value[channel] && <span role="alert">{denied.value[channel]}</span>}
-              <button
-                type="button"
+              <Button
                 class="plain"
-                aria-label={`Unsubscribe from ${channel}`}
+                label={`Unsubscribe from ${channel}`}
                 onClick={() => choose(channels.filter((one) => one !== channel))}>
                 ×
-              </button>
+              </Button>
             </li>
           ))}
           {EXAMPLES.filter((one) => !channels.includes(one)).map((one) => (
             <li key={one}>
-              <button type="button" class="chip small" onClick={() => choose([...channels, one])}>
+              <Button class="chip small" onClick={() => choose([...channels, one])}>
                 + {one}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

@@ -12,7 +12,7 @@ import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { BulkOperation } from "../types";
-import { Action, Dialog, Field, Form, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Dialog, Field, Form, StatusMark, tell } from "../ui/kit";
 import { LoadedCard, States } from "../ui/loaded";
 import { isUnderWay, stateOfRollOut, titleOf } from "../values/words";
 import { Content, FIRST_CONTENT, parsed } from "./new_operation";
@@ -111,9 +111,9 @@ export function BulkOperations({ shown, onlyUnderWay = false }: { shown?: string
             <span class="partial">
               {most} of {number.toLocaleString()} roll-outs
             </span>{" "}
-            <button type="button" class="plain" onClick={() => (shownNumber.value += 20)}>
+            <Button class="plain" onClick={() => (shownNumber.value += 20)}>
               Show more
-            </button>
+            </Button>
           </p>
         )
       }>

@@ -2,6 +2,7 @@
 
 import type { Arrival, Arrivals } from "../arrivals";
 import { timeOfDay } from "../values/times";
+import { Button } from "./kit";
 import { ArrivalStanding } from "./standing";
 
 /** The characters of a notification that its row shows. */
@@ -10,9 +11,9 @@ const SHOWN = 300;
 export function PauseButton({ of, class: name }: { of: Arrivals; class?: string }) {
   const { isPaused } = of;
   return (
-    <button type="button" class={name} aria-pressed={isPaused.value} onClick={() => (isPaused.value = !isPaused.value)}>
+    <Button class={name} aria-pressed={isPaused.value} onClick={() => (isPaused.value = !isPaused.value)}>
       {isPaused.value ? "Go on" : "Pause"}
-    </button>
+    </Button>
   );
 }
 

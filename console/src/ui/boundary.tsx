@@ -1,7 +1,7 @@
 // An error in the code of a page ends that page, not the console.
 
 import { Component, type ComponentChildren } from "preact";
-import { Page } from "./kit";
+import { Button, Page } from "./kit";
 
 interface Props {
   /** The address of the page. Another address is tried anew. */
@@ -24,9 +24,7 @@ export class Boundary extends Component<Props, { failed?: { address: string; mes
       <Page title="This page cannot be shown">
         <div class="state error" role="alert">
           <p>The console made a mistake here: {failed.message}</p>
-          <button type="button" onClick={() => this.setState({ failed: undefined })}>
-            Try again
-          </button>
+          <Button onClick={() => this.setState({ failed: undefined })}>Try again</Button>
         </div>
       </Page>
     );

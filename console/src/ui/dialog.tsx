@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { leaving, unsaved } from "../router";
 import { Icon } from "./icon";
+import { Button } from "./button";
 
 const LOST = "what you entered in this window";
 
@@ -34,9 +35,9 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>
       <div class="card-head">
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={close}>
+        <Button class="plain" label="Close" onClick={close}>
           <Icon name="cross" />
-        </button>
+        </Button>
       </div>
       {props.children}
     </dialog>

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { chooseParams, route } from "../router";
-import { Choice } from "./kit";
+import { Button, Choice } from "./kit";
 
 /** A parameter of the address that is typed. It is applied when its field is left or Enter is pressed. */
 export function TextFilter({ label, param }: { label: string; param: string }) {
@@ -46,9 +46,9 @@ export function Chip({ text, label, param }: { text: string; label: string; para
   return (
     <span class="chip">
       {text}{" "}
-      <button type="button" class="plain" aria-label={label} onClick={() => chooseParams({ [param]: "" })}>
+      <Button class="plain" label={label} onClick={() => chooseParams({ [param]: "" })}>
         ×
-      </button>
+      </Button>
     </span>
   );
 }
@@ -58,9 +58,7 @@ export function NoMatch({ text, button, showAll }: { text: string; button: strin
   return (
     <>
       <p>{text}</p>
-      <button type="button" onClick={showAll}>
-        {button}
-      </button>
+      <Button onClick={showAll}>{button}</Button>
     </>
   );
 }

@@ -104,7 +104,7 @@ export function Find({ pages, onClose }: { pages: { word: string; title: string 
         ))}
       </ul>
       <p class="hint" role="status">
-        {devices.error.value?.message ??
+        {(devices.error.value ?? groups.error.value)?.message ??
           (part && isSearching
             ? "Searching"
             : part && hits.length === 0

@@ -4,9 +4,11 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { asError } from "../load";
+import { Button } from "./button";
 import { Icon } from "./icon";
 import { ask, type Question } from "./question";
 
+export { Button } from "./button";
 export { Dialog } from "./dialog";
 export { Icon, type IconName } from "./icon";
 
@@ -106,13 +108,13 @@ export function Toasts() {
         <div key={toast.id} class={toast.bad ? "toast bad" : "toast"}>
           <span>{toast.text}</span>
           {toast.undo && (
-            <button type="button" class="plain" onClick={() => undo(toast)}>
+            <Button class="plain" onClick={() => undo(toast)}>
               Undo
-            </button>
+            </Button>
           )}
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(toast.id)}>
+          <Button class="plain" label="Dismiss" onClick={() => dismiss(toast.id)}>
             <Icon name="cross" />
-          </button>
+          </Button>
         </div>
       ))}
     </div>

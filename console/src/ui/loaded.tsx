@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { List } from "../list";
 import type { Loaded } from "../load";
 import { Exports } from "./export";
-import { Card, Page } from "./kit";
+import { Button, Card, Page } from "./kit";
 import { ListStanding, MoreRows, Standing } from "./standing";
 import { type Column, VirtualTable } from "./table";
 
@@ -27,9 +27,7 @@ export function States<T>(props: StatesProps<T>) {
       {error.value && (
         <div class="state error" role="alert">
           <p>{error.value.message}</p>
-          <button type="button" onClick={reload}>
-            Try again
-          </button>
+          <Button onClick={reload}>Try again</Button>
         </div>
       )}
       {shown === undefined && !error.value && (

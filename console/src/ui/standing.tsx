@@ -6,6 +6,7 @@ import type { Loaded } from "../load";
 import { now } from "../time";
 import { amountInWords, amountOf, standingOf } from "../values/standing";
 import { timeOfDay } from "../values/times";
+import { Button } from "./kit";
 
 /** The standing of data: live, loaded at a time, or read regularly. */
 export function Standing({ of, every }: { of: Loaded<unknown>; every?: number }) {
@@ -21,9 +22,9 @@ export function Standing({ of, every }: { of: Loaded<unknown>; every?: number })
   return (
     <span class="standing">
       loaded {time}, {some > 0 ? `live for ${amountOf(some, "device")} only` : "not live"}
-      <button type="button" class="plain" disabled={of.loading.value} onClick={of.reload}>
+      <Button class="plain" disabled={of.loading.value} onClick={of.reload}>
         Load again
-      </button>
+      </Button>
     </span>
   );
 }
@@ -60,9 +61,9 @@ export function ListStanding<T>({ of, noun, every }: { of: List<T>; noun: string
         </span>
       )}
       {isPartial && (problem || number === 0) && (
-        <button type="button" class="plain" disabled={isBusy} onClick={of.retry}>
+        <Button class="plain" disabled={isBusy} onClick={of.retry}>
           {problem ? "Try again" : "Look further"}
-        </button>
+        </Button>
       )}
     </>
   );
@@ -75,9 +76,9 @@ export function MoreRows<T>({ of, noun }: { of: List<T>; noun: string }) {
   return (
     <p class="between">
       <span class="partial">{amountInWords(of.data.value?.length ?? 0, noun, { isPartial: true, total })}</span>
-      <button type="button" disabled={isBusy} onClick={of.retry}>
+      <Button disabled={isBusy} onClick={of.retry}>
         Show more {noun}s
-      </button>
+      </Button>
     </p>
   );
 }

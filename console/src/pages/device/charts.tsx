@@ -8,7 +8,7 @@ import { useCalm, useLoad } from "../../load";
 import type { SeriesValues } from "../../reference";
 import type { Measurement } from "../../types";
 import { Chart, type ChartHandle } from "../../ui/chart";
-import { Choice } from "../../ui/kit";
+import { Button, Choice } from "../../ui/kit";
 import { LineMark, lookOf } from "../../ui/lines";
 import { LoadedCard } from "../../ui/loaded";
 import { append, newestInWords, type Panel, panelsOf } from "../../values/series";
@@ -91,9 +91,9 @@ export function Charts({ id }: { id: string }) {
               <span class="partial">
                 {most.value} of {number} charts
               </span>{" "}
-              <button type="button" class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>
+              <Button class="plain" onClick={() => (most.value += CHARTS_AT_FIRST)}>
                 Show more charts
-              </button>
+              </Button>
             </p>
           )}
           {truncated.value && (

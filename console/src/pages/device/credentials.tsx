@@ -7,7 +7,7 @@ import type { User } from "../../reference";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Action, FactList, Field, Form, StatusMark, tell } from "../../ui/kit";
+import { Action, Button, FactList, Field, Form, StatusMark, tell } from "../../ui/kit";
 import { LoadedCard } from "../../ui/loaded";
 
 export function Credentials({ of: device }: { of: ManagedObject }) {
@@ -59,13 +59,9 @@ function OfUser({ name }: { name: string }) {
                 run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>
                 {one.enabled ? "Lock out" : "Let in"}
               </Action>
-              <button
-                type="button"
-                class="small"
-                aria-expanded={changing.value}
-                onClick={() => (changing.value = !changing.value)}>
+              <Button class="small" aria-expanded={changing.value} onClick={() => (changing.value = !changing.value)}>
                 New password
-              </button>
+              </Button>
             </span>
           )}
           {changing.value && (

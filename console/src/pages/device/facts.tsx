@@ -9,7 +9,7 @@ import { lastAddress, open, unsaved } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Action, Card, Dialog, FactList, Field, Form } from "../../ui/kit";
+import { Action, Button, Card, Dialog, FactList, Field, Form } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 
 /** The members of the object that are not shown as facts about the device. */
@@ -107,9 +107,9 @@ export function ExternalIds({ id }: { id: string }) {
       noun="external id"
       actions={
         can("ROLE_IDENTITY_ADMIN") && (
-          <button type="button" class="plain" onClick={() => (adding.value = !adding.value)}>
+          <Button class="plain" onClick={() => (adding.value = !adding.value)}>
             Add
-          </button>
+          </Button>
         )
       }
       empty={<p>It has no external id, such as a serial number.</p>}

@@ -6,7 +6,7 @@ import { useGroups } from "../../groups";
 import { link } from "../../router";
 import { can } from "../../session";
 import type { ManagedObject } from "../../types";
-import { Action, Card, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Card, Dialog, Field, Form } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 
 export function Links({ of: device, onChanged }: { of: ManagedObject; onChanged: () => void }) {
@@ -27,9 +27,9 @@ export function Links({ of: device, onChanged }: { of: ManagedObject; onChanged:
       title="What it belongs to"
       aside={
         mayChange && (
-          <button type="button" class="plain" onClick={() => (adding.value = true)}>
+          <Button class="plain" onClick={() => (adding.value = true)}>
             Add to a group
-          </button>
+          </Button>
         )
       }>
       <dl class="facts">

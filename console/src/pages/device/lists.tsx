@@ -10,7 +10,7 @@ import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
 import { useKeptFocus } from "../../ui/focus";
-import { Action, Card, Icon, SeverityMark, StatusMark } from "../../ui/kit";
+import { Action, Button, Card, Icon, SeverityMark, StatusMark } from "../../ui/kit";
 import { LoadedCard, States } from "../../ui/loaded";
 import { ListStanding } from "../../ui/standing";
 import { apply, byTime } from "../../values/merge";
@@ -71,14 +71,13 @@ export function AlarmsOf({ id }: { id: string }) {
             {list.map((alarm) => (
               <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
                 <SeverityMark of={alarm.severity} />
-                <button
-                  type="button"
+                <Button
                   class="plain as-link grow clip"
                   title={`${alarm.text}\n${alarm.type}`}
                   onClick={() => (watched.value = alarm.id)}>
                   {alarm.text}
                   {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
-                </button>
+                </Button>
                 <StatusMark of={alarm.status} />
                 <span class="faint nowrap">
                   <Time at={alarm.time} />
@@ -178,9 +177,7 @@ export function EventsOf({ id }: { id: string }) {
         )}
       </States>
       {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && (
-        <button type="button" onClick={more}>
-          Show older events
-        </button>
+        <Button onClick={more}>Show older events</Button>
       )}
     </Card>
   );

@@ -9,7 +9,7 @@ import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Page } from "../../ui/kit";
+import { Button, Page } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import { of } from "./channels";
@@ -68,15 +68,11 @@ function Device({ id }: { id: string }) {
         found && (
           <>
             {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && (
-              <button type="button" class="primary" onClick={() => (creating.value = true)}>
+              <Button class="primary" onClick={() => (creating.value = true)}>
                 New operation
-              </button>
+              </Button>
             )}
-            {can("ROLE_INVENTORY_ADMIN") && (
-              <button type="button" onClick={() => (editing.value = true)}>
-                Edit
-              </button>
-            )}
+            {can("ROLE_INVENTORY_ADMIN") && <Button onClick={() => (editing.value = true)}>Edit</Button>}
           </>
         )
       }>

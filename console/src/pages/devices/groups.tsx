@@ -5,7 +5,7 @@ import { call, path } from "../../api";
 import { useGroups } from "../../groups";
 import { link, route } from "../../router";
 import { can } from "../../session";
-import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form, tell } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import type { Group } from "../../values/groups";
@@ -44,17 +44,13 @@ export function GroupTree({ chosen }: { chosen: string }) {
       {!found.isAll && <p class="hint">There are more groups than these {found.all.length.toLocaleString()}.</p>}
       {mayChange && (
         <p class="row-actions">
-          <button type="button" class="small" onClick={() => (editing.value = "new")}>
+          <Button class="small" onClick={() => (editing.value = "new")}>
             New group
-          </button>
+          </Button>
           {shown && (
-            <button
-              type="button"
-              class="small"
-              aria-label={`Edit the group ${shown.path}`}
-              onClick={() => (editing.value = shown)}>
+            <Button class="small" label={`Edit the group ${shown.path}`} onClick={() => (editing.value = shown)}>
               Edit
-            </button>
+            </Button>
           )}
         </p>
       )}
@@ -80,14 +76,13 @@ function Branch({ of: group, chosen }: { of: Group; chosen: string }) {
     <li>
       <span class="branch">
         {group.children.length > 0 && (
-          <button
-            type="button"
+          <Button
             class="plain"
             aria-expanded={isOpen}
-            aria-label={`Groups in ${name}`}
+            label={`Groups in ${name}`}
             onClick={() => (opened.value = !isOpen)}>
             {isOpen ? "▾" : "▸"}
-          </button>
+          </Button>
         )}
         <a href={addressOf(group.object.id)} aria-current={chosen === group.object.id ? "true" : undefined}>
           {name}

@@ -14,7 +14,7 @@ import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject, Operation } from "../../types";
 import { Chip, WordFilter } from "../../ui/filters";
-import { Dialog, FactList, StatusMark } from "../../ui/kit";
+import { Button, Dialog, FactList, StatusMark } from "../../ui/kit";
 import { ListPage } from "../../ui/loaded";
 import type { Column } from "../../ui/table";
 import { isChosen } from "../../values/filters";
@@ -77,14 +77,12 @@ export function Operations() {
       actions={
         <>
           {can("ROLE_DEVICE_CONTROL_ADMIN") && (
-            <button type="button" class="primary" onClick={() => (creating.value = "one")}>
+            <Button class="primary" onClick={() => (creating.value = "one")}>
               New operation
-            </button>
+            </Button>
           )}
           {can("ROLE_BULK_OPERATION_ADMIN") && (
-            <button type="button" onClick={() => (creating.value = "bulk")}>
-              For a whole group
-            </button>
+            <Button onClick={() => (creating.value = "bulk")}>For a whole group</Button>
           )}
         </>
       }
@@ -118,9 +116,9 @@ const columnsOf = (show: (operation: Operation) => void): Column<Operation>[] =>
     title: "Operation",
     width: "minmax(0, 2fr)",
     cell: (one) => (
-      <button type="button" class="plain clip as-link" onClick={() => show(one)}>
+      <Button class="plain clip as-link" onClick={() => show(one)}>
         {titleOf(one)}
-      </button>
+      </Button>
     ),
   },
   {

@@ -1,6 +1,6 @@
 // The writes of the tenant, second by second, and the notifications about them.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { get } from "../../api";
 import { useNotifications } from "../../arrivals";
@@ -24,44 +24,40 @@ const KINDS = [
 const SPAN = 120;
 const ASK_SECONDS = 3;
 
+/** Returns the data of a chart in which nothing is known yet. */
+function emptySpan(columns: number): Data {
+  const start = Math.floor(Date.now() / 1000);
+  const xs = Array.from({ length: SPAN }, (_, index) => start - SPAN + index);
+  return [xs, ...Array.from({ length: columns }, () => xs.map(() => null))];
+}
+
 /** The writes of the tenant, second by second, as this page receives them in notifications. */
 export function Pulse() {
   const kinds = KINDS.filter((kind) => can(kind.role));
   const chart = useRef<ChartHandle | null>(null);
   const rates = useSignal<number[]>(kinds.map(() => 0));
   const deliveries = useSignal(0);
-  const counted = useRef(kinds.map(() => 0));
+  const counted = useRef<Record<string, number>>({});
   useNotifications(
     kinds.map(({ channel }) => channel),
-    (messages, channel) => (counted.current[kinds.findIndex((kind) => kind.channel === channel)] += messages.length),
+    (messages, channel) => (counted.current[channel] = (counted.current[channel] ?? 0) + messages.length),
   );
-  useEffect(() => {
-    const start = Math.floor(Date.now() / 1000);
-    const xs = Array.from({ length: SPAN }, (_, index) => start - SPAN + index);
-    const columns = kinds.map(() => xs.map((): number | null => null));
-    const data: Data = [xs, ...columns];
-    let before = received.count;
-    let last = performance.now();
-    const tick = setInterval(() => {
-      if (document.hidden) return;
-      const seconds = (performance.now() - last) / 1000;
-      last = performance.now();
-      data[0].push(Date.now() / 1000);
-      data[0].shift();
-      rates.value = counted.current.map((number, index) => {
-        const rate = number / seconds;
-        // Without a connection nothing is known, which is not the same as no writes.
-        columns[index].push(connection.peek().state === "live" ? rate : null);
-        columns[index].shift();
-        counted.current[index] = 0;
-        return rate;
-      });
-      deliveries.value = (received.count - before) / seconds;
-      before = received.count;
-      chart.current?.set(data);
-    }, 1000);
-    return () => clearInterval(tick);
-  }, []);
+  const data = useRef<Data>(emptySpan(kinds.length));
+  const last = useRef({ at: performance.now(), received: received.count });
+  useEvery(1, () => {
+    const now = { at: performance.now(), received: received.count };
+    const seconds = (now.at - last.current.at) / 1000;
+    rates.value = kinds.map(({ channel }) => (counted.current[channel] ?? 0) / seconds);
+    deliveries.value = (now.received - last.current.received) / seconds;
+    [counted.current, last.current] = [{}, now];
+    // Without a connection nothing is known, which is not the same as no writes.
+    const known = rates.value.map((rate) => (connection.peek().state === "live" ? rate : null));
+    [Date.now() / 1000, ...known].forEach((value, column) => {
+      (data.current[column] as (number | null)[]).push(value);
+      data.current[column].shift();
+    });
+    chart.current?.set(data.current);
+  });
   const delivered = useDelivered();
   const empty = useRef<Data>([[Date.now() / 1000], ...kinds.map(() => [null])]);
   if (kinds.length === 0) return null;

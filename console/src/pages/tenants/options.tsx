@@ -5,7 +5,7 @@ import { call, path } from "../../api";
 import { useList } from "../../list";
 import type { Option } from "../../reference";
 import { can } from "../../session";
-import { Action, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 
 const nameOf = (one: Option) => `${one.category} / ${one.key}`;
@@ -19,13 +19,7 @@ export function Options() {
       title="Options"
       of={options}
       noun="option"
-      actions={
-        mayChange && (
-          <button type="button" onClick={() => (editing.value = "new")}>
-            New option
-          </button>
-        )
-      }
+      actions={mayChange && <Button onClick={() => (editing.value = "new")}>New option</Button>}
       below={
         editing.value && (
           <Edit
@@ -45,13 +39,9 @@ export function Options() {
               </span>
               {mayChange && (
                 <span class="row-actions">
-                  <button
-                    type="button"
-                    class="small"
-                    aria-label={`Edit the option ${nameOf(one)}`}
-                    onClick={() => (editing.value = one)}>
+                  <Button class="small" label={`Edit the option ${nameOf(one)}`} onClick={() => (editing.value = one)}>
                     Edit
-                  </button>
+                  </Button>
                   <Action
                     class="small"
                     label={`Delete the option ${nameOf(one)}`}

@@ -6,7 +6,7 @@ import { useList } from "../../list";
 import type { Tenant, TenantStatus } from "../../reference";
 import { can, isManagement, session } from "../../session";
 import { Time } from "../../time";
-import { Action, Dialog, Field, Form, Page, StatusMark, tell } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form, Page, StatusMark, tell } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { Options } from "./options";
@@ -21,9 +21,9 @@ export function Tenants() {
       title="Tenants"
       actions={
         mayCreate && (
-          <button type="button" class="primary" onClick={() => (creating.value = true)}>
+          <Button class="primary" onClick={() => (creating.value = true)}>
             New tenant
-          </button>
+          </Button>
         )
       }>
       <Usage />
@@ -49,13 +49,13 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
       "Actions",
       (one) => (
         <span class="row-actions">
-          <button type="button" class="small" aria-label={`Limits of ${one.id}`} onClick={() => (open.value = one.id)}>
+          <Button class="small" label={`Limits of ${one.id}`} onClick={() => (open.value = one.id)}>
             Limits
-          </button>
+          </Button>
           {mayChange && (
-            <button type="button" class="small" aria-label={`Edit ${one.id}`} onClick={() => (editing.value = one)}>
+            <Button class="small" label={`Edit ${one.id}`} onClick={() => (editing.value = one)}>
               Edit
-            </button>
+            </Button>
           )}
           {mayChange && one.id !== session.value?.tenant && <Switch of={one} onChanged={tenants.reload} />}
         </span>

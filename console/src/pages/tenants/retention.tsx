@@ -7,7 +7,7 @@ import { asError, useLoad } from "../../load";
 import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
-import { Action, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form } from "../../ui/kit";
 import { ListCard, States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import { countsInWords, DATA_KINDS, ruleInWords } from "../../values/words";
@@ -21,13 +21,7 @@ export function Retention() {
       title="Old data"
       of={rules}
       noun="rule"
-      actions={
-        mayChange && (
-          <button type="button" onClick={() => (creating.value = true)}>
-            New rule
-          </button>
-        )
-      }
+      actions={mayChange && <Button onClick={() => (creating.value = true)}>New rule</Button>}
       empty={<p>Everything is kept for ever. A rule deletes what is older than some days, once a day.</p>}
       below={
         <>
@@ -133,14 +127,7 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
   };
   return (
     <Dialog title="A rule for old data" onClose={onClose}>
-      <Form
-        send={send}
-        action="Create"
-        beside={
-          <button type="button" onClick={show}>
-            What would it delete?
-          </button>
-        }>
+      <Form send={send} action="Create" beside={<Button onClick={show}>What would it delete?</Button>}>
         <Field label="Data">
           <select name="dataType">
             {DATA_KINDS.map(([kind, text]) => (

@@ -5,7 +5,7 @@ import { call, get, path } from "../../api";
 import type { List } from "../../list";
 import { useLoad } from "../../load";
 import type { Group } from "../../reference";
-import { Action, Dialog, Field, Form, tell } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form, tell } from "../../ui/kit";
 import { ListCard, States } from "../../ui/loaded";
 import { readRoles, RoleBoxes, setRoles } from "./roles";
 
@@ -21,13 +21,7 @@ export function Groups({ base, of, mayChange }: { base: string; of: List<Group>;
       of={of}
       noun="group"
       empty={<p>There is no group.</p>}
-      actions={
-        mayChange && (
-          <button type="button" onClick={() => (open.value = "new")}>
-            New group
-          </button>
-        )
-      }
+      actions={mayChange && <Button onClick={() => (open.value = "new")}>New group</Button>}
       below={
         open.value === "new" ? (
           <NewGroup base={base} onClose={close} onCreated={onChanged} />
@@ -45,13 +39,9 @@ export function Groups({ base, of, mayChange }: { base: string; of: List<Group>;
                 <b>{group.name}</b> <span class="faint">{group.description}</span>
               </span>
               <RoleCount address={base + path`/groups/${group.id}`} of={group} />
-              <button
-                type="button"
-                class="small"
-                aria-label={`Roles of ${group.name}`}
-                onClick={() => (open.value = group)}>
+              <Button class="small" label={`Roles of ${group.name}`} onClick={() => (open.value = group)}>
                 Roles
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

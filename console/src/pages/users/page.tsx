@@ -9,7 +9,7 @@ import { chooseParams, route } from "../../router";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import { TextFilter } from "../../ui/filters";
-import { Action, Card, Choice, Dialog, Field, Form, Page, tell } from "../../ui/kit";
+import { Action, Button, Card, Choice, Dialog, Field, Form, Page, tell } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { ask } from "../../ui/question";
 import { type SmallColumn, SmallTable } from "../../ui/small_table";
@@ -43,9 +43,9 @@ export function Users() {
       sub={<ListStanding of={users} noun="user" />}
       actions={
         mayChange && (
-          <button type="button" class="primary" onClick={() => (creating.value = true)}>
+          <Button class="primary" onClick={() => (creating.value = true)}>
             New user
-          </button>
+          </Button>
         )
       }>
       <div class="filters">
@@ -130,9 +130,9 @@ function Actions(props: { of: User; edit: (user: User) => void; onChanged: () =>
   const verb = enabled ? "Disable" : "Enable";
   return (
     <span class="row-actions">
-      <button type="button" class="small" aria-label={`Edit ${name}`} onClick={() => props.edit(props.of)}>
+      <Button class="small" label={`Edit ${name}`} onClick={() => props.edit(props.of)}>
         Edit
-      </button>
+      </Button>
       <Action
         class="small"
         label={`${verb} ${name}`}
