@@ -7,7 +7,7 @@ import { useEvery } from "../load";
 import type { Application } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
-import { Action, Button, Card, Dialog, Field, Form, Page, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Card, Field, FormDialog, Page, StatusMark, tell, type WindowProps } from "../ui/kit";
 import { States } from "../ui/loaded";
 import { type SmallColumn, SmallTable } from "../ui/small_table";
 import { ListStanding, MoreRows } from "../ui/standing";
@@ -73,9 +73,9 @@ export function Applications() {
         </States>
         <MoreRows of={applications} noun="application" />
       </Card>
-      {creating.value && <NewApplication onClose={() => (creating.value = false)} onCreated={reload} />}
+      {creating.value && <NewApplication onClose={() => (creating.value = false)} onChanged={reload} />}
       {uploading.value && (
-        <Upload application={uploading.value} onClose={() => (uploading.value = null)} onDone={reload} />
+        <Upload application={uploading.value} onClose={() => (uploading.value = null)} onChanged={reload} />
       )}
     </Page>
   );
@@ -174,7 +174,7 @@ function Actions({
   );
 }
 
-function NewApplication({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+function NewApplication({ onClose, onChanged }: WindowProps) {
   const kind = useSignal("HOSTED");
   const send = async (form: FormData) => {
     const text = (name: string) => String(form.get(name) ?? "").trim() || undefined;
@@ -189,50 +189,38 @@ function NewApplication({ onClose, onCreated }: { onClose: () => void; onCreated
     };
     await call("POST", "/application/applications", { body });
     tell(kind.value === "EXTERNAL" ? `${name} exists.` : `${name} exists. Upload its archive.`);
-    onCreated();
-    onClose();
   };
   return (
-    <Dialog title="New application" onClose={onClose}>
-      <Form send={send} action="Create">
-        <Field label="Kind">
-          <select value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value)}>
-            {["HOSTED", "MICROSERVICE", "EXTERNAL"].map((one) => (
-              <option key={one} value={one}>
-                {KINDS[one]}
-              </option>
-            ))}
-          </select>
+    <FormDialog title="New application" onClose={onClose} onChanged={onChanged} send={send} action="Create">
+      <Field label="Kind">
+        <select value={kind.value} onChange={(event) => (kind.value = event.currentTarget.value)}>
+          {["HOSTED", "MICROSERVICE", "EXTERNAL"].map((one) => (
+            <option key={one} value={one}>
+              {KINDS[one]}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="Name" hint={kind.value === "MICROSERVICE" ? "a-z, A-Z, 0-9, - _ and ." : undefined}>
+        <input name="name" required />
+      </Field>
+      <Field label="Key" hint="A word of your own that no other application has.">
+        <input name="key" required autocapitalize="none" spellcheck={false} />
+      </Field>
+      {kind.value === "EXTERNAL" ? (
+        <Field label="Address">
+          <input name="externalUrl" type="url" required />
         </Field>
-        <Field label="Name" hint={kind.value === "MICROSERVICE" ? "a-z, A-Z, 0-9, - _ and ." : undefined}>
-          <input name="name" required />
+      ) : (
+        <Field label="Path" hint="Its address is /apps/<path>/, or /service/<path>/ for a microservice.">
+          <input name="contextPath" required autocapitalize="none" spellcheck={false} />
         </Field>
-        <Field label="Key" hint="A word of your own that no other application has.">
-          <input name="key" required autocapitalize="none" spellcheck={false} />
-        </Field>
-        {kind.value === "EXTERNAL" ? (
-          <Field label="Address">
-            <input name="externalUrl" type="url" required />
-          </Field>
-        ) : (
-          <Field label="Path" hint="Its address is /apps/<path>/, or /service/<path>/ for a microservice.">
-            <input name="contextPath" required autocapitalize="none" spellcheck={false} />
-          </Field>
-        )}
-      </Form>
-    </Dialog>
+      )}
+    </FormDialog>
   );
 }
 
-function Upload({
-  application,
-  onClose,
-  onDone,
-}: {
-  application: Application;
-  onClose: () => void;
-  onDone: () => void;
-}) {
+function Upload({ application, onClose, onChanged }: WindowProps & { application: Application }) {
   const part = useSignal<number | null>(null);
   const send = async (form: FormData) => {
     part.value = 0;
@@ -246,19 +234,18 @@ function Upload({
       part.value = null;
     }
     tell(`The archive of ${application.name} is active.`);
-    onDone();
-    onClose();
   };
   return (
-    <Dialog title={`Upload ${application.name}`} onClose={onClose}>
-      <Form send={send} action="Upload and activate">
-        <Field label="ZIP archive" hint="It replaces the active version at once.">
-          <input name="file" type="file" accept=".zip,application/zip" required />
-        </Field>
-        {part.value !== null && (
-          <progress max={1} value={part.value} aria-label="How much of the archive has arrived" />
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Upload ${application.name}`}
+      onClose={onClose}
+      onChanged={onChanged}
+      send={send}
+      action="Upload and activate">
+      <Field label="ZIP archive" hint="It replaces the active version at once.">
+        <input name="file" type="file" accept=".zip,application/zip" required />
+      </Field>
+      {part.value !== null && <progress max={1} value={part.value} aria-label="How much of the archive has arrived" />}
+    </FormDialog>
   );
 }

@@ -21,8 +21,8 @@ export function Registration() {
   return (
     <Page title="Registration">
       <div class="two">
-        {can("ROLE_DEVICE_CONTROL_ADMIN") && <One onCreated={requests.reload} />}
-        {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onDone={requests.reload} />}
+        {can("ROLE_DEVICE_CONTROL_ADMIN") && <One onChanged={requests.reload} />}
+        {can("ROLE_DEVICE_CONTROL_ADMIN") && <Many onChanged={requests.reload} />}
       </div>
       <ListCard
         title="Waiting"
@@ -87,14 +87,14 @@ const exampleOf = (id: string) =>
   `curl -u management/devicebootstrap -H 'Content-Type: application/json' \\\n` +
   `  ${location.origin}/devicecontrol/deviceCredentials -d '${JSON.stringify({ id })}'`;
 
-function One({ onCreated }: { onCreated: () => void }) {
+function One({ onChanged }: { onChanged: () => void }) {
   const waiting = useSignal("");
   const send = async (data: FormData, form: HTMLFormElement) => {
     const id = String(data.get("id")).trim();
     await call("POST", "/devicecontrol/newDeviceRequests", { body: { id } });
     waiting.value = id;
     form.reset();
-    onCreated();
+    onChanged();
   };
   return (
     <Card title="One device">
@@ -115,7 +115,7 @@ function One({ onCreated }: { onCreated: () => void }) {
   );
 }
 
-function Many({ onDone }: { onDone: () => void }) {
+function Many({ onChanged }: { onChanged: () => void }) {
   const preview = useSignal<string[][] | null>(null);
   const file = useSignal<File | null>(null);
   const result = useSignal<BulkRegistrationResult | null>(null);
@@ -136,7 +136,7 @@ function Many({ onDone }: { onDone: () => void }) {
     } finally {
       arrived.value = null;
     }
-    onDone();
+    onChanged();
   };
   return (
     <Card title="A file of many">

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { call } from "../api";
 import type { ManagedObject } from "../types";
 import { DeviceField } from "../ui/device_field";
-import { Dialog, Field, Form, tell } from "../ui/kit";
+import { Field, FormDialog, tell } from "../ui/kit";
 
 const TEMPLATES: [string, object][] = [
   ["Restart", { plat_Restart: {} }],
@@ -58,14 +58,15 @@ export function NewOperation({ device, onClose }: { device?: ManagedObject; onCl
     if (!deviceId) throw new Error("Choose a device of the list.");
     await call("POST", "/devicecontrol/operations", { body: { deviceId, ...parsed(content.value) } });
     tell("The operation was created.");
-    onClose();
   };
   return (
-    <Dialog title={device ? `New operation for ${device.name ?? device.id}` : "New operation"} onClose={onClose}>
-      <Form send={send} action="Create">
-        {!device && <DeviceField name="device" />}
-        <Content value={content.value} onChange={(value) => (content.value = value)} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={device ? `New operation for ${device.name ?? device.id}` : "New operation"}
+      onClose={onClose}
+      send={send}
+      action="Create">
+      {!device && <DeviceField name="device" />}
+      <Content value={content.value} onChange={(value) => (content.value = value)} />
+    </FormDialog>
   );
 }

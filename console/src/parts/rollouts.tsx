@@ -12,7 +12,7 @@ import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { BulkOperation } from "../types";
-import { Action, Button, Dialog, Field, Form, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Field, FormDialog, StatusMark, tell } from "../ui/kit";
 import { LoadedCard, States } from "../ui/loaded";
 import { isUnderWay, stateOfRollOut, titleOf } from "../values/words";
 import { Content, FIRST_CONTENT, parsed } from "./new_operation";
@@ -30,38 +30,40 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
       },
     });
     tell(form.get("start") ? "The roll-out is planned." : "The roll-out has started.");
-    onClose();
   };
   return (
-    <Dialog title="An operation for a whole group" onClose={onClose}>
-      <Form send={send} action="Start" disabled={!groups.data.value?.all.length}>
-        <States
-          of={groups}
-          isEmpty={({ all }) => all.length === 0}
-          empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
-          {({ all, isAll }) => (
-            <Field label="Group" hint={isAll ? undefined : `The first ${all.length.toLocaleString()} groups.`}>
-              <select name="group" required>
-                {all.map((one) => (
-                  <option key={one.object.id} value={one.object.id}>
-                    {one.path}
-                  </option>
-                ))}
-              </select>
-            </Field>
-          )}
-        </States>
-        <Field label="Start" hint="Empty means now.">
-          <input name="start" type="datetime-local" />
-        </Field>
-        <Field
-          label="Seconds from one device to the next"
-          hint="A slow ramp gives time to stop when the first ones fail.">
-          <input name="ramp" type="number" min="0" step="0.1" value="2" required />
-        </Field>
-        <Content value={content.value} onChange={(value) => (content.value = value)} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="An operation for a whole group"
+      onClose={onClose}
+      send={send}
+      action="Start"
+      disabled={!groups.data.value?.all.length}>
+      <States
+        of={groups}
+        isEmpty={({ all }) => all.length === 0}
+        empty={<p>There is no group yet. A registration file with a column PATH creates groups.</p>}>
+        {({ all, isAll }) => (
+          <Field label="Group" hint={isAll ? undefined : `The first ${all.length.toLocaleString()} groups.`}>
+            <select name="group" required>
+              {all.map((one) => (
+                <option key={one.object.id} value={one.object.id}>
+                  {one.path}
+                </option>
+              ))}
+            </select>
+          </Field>
+        )}
+      </States>
+      <Field label="Start" hint="Empty means now.">
+        <input name="start" type="datetime-local" />
+      </Field>
+      <Field
+        label="Seconds from one device to the next"
+        hint="A slow ramp gives time to stop when the first ones fail.">
+        <input name="ramp" type="number" min="0" step="0.1" value="2" required />
+      </Field>
+      <Content value={content.value} onChange={(value) => (content.value = value)} />
+    </FormDialog>
   );
 }
 

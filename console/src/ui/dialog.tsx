@@ -3,8 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { leaving, unsaved } from "../router";
-import { Icon } from "./icon";
 import { Button } from "./button";
+import { Icon } from "./icon";
 
 const LOST = "what you entered in this window";
 

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
 import { asError } from "../load";
 import { Button } from "./button";
+import { Dialog } from "./dialog";
 import { Icon } from "./icon";
 import { ask, type Question } from "./question";
 
@@ -189,15 +190,17 @@ export function Choice(props: {
   );
 }
 
-/** A form with a button that sends it. An error of the server or of `send` is shown above the button. */
-export function Form(props: {
+interface FormProps {
   send: (data: FormData, form: HTMLFormElement) => Promise<unknown>;
   action: string;
   disabled?: boolean;
   /** The content beside the button. */
   beside?: ComponentChildren;
   children: ComponentChildren;
-}) {
+}
+
+/** A form with a button that sends it. An error of the server or of `send` is shown above the button. */
+export function Form(props: FormProps) {
   const problem = useSignal("");
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -246,5 +249,26 @@ export function FactList({ of: facts }: { of: (false | [name: string, value: Com
         </Fragment>
       ))}
     </dl>
+  );
+}
+
+/** What a window does when it closes, and when it has changed something. */
+export interface WindowProps {
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+/** A window with a form. It closes when the form was sent. */
+export function FormDialog(props: FormProps & { title: string; onClose: () => void; onChanged?: () => void }) {
+  const { title, onClose, onChanged, send, ...form } = props;
+  const sendAndClose: FormProps["send"] = async (data, element) => {
+    await send(data, element);
+    onChanged?.();
+    onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form send={sendAndClose} {...form} />
+    </Dialog>
   );
 }

@@ -9,7 +9,7 @@ import { lastAddress, open, unsaved } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Action, Button, Card, Dialog, FactList, Field, Form } from "../../ui/kit";
+import { Action, Button, Card, FactList, Field, Form, FormDialog } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 
 /** The members of the object that are not shown as facts about the device. */
@@ -164,7 +164,6 @@ export function Edit({ device, onClose }: { device: ManagedObject; onClose: () =
     if (minutes !== "" || interval !== undefined)
       body.plat_RequiredAvailability = minutes === "" ? null : { responseInterval: Number(minutes) };
     await call("PUT", path`/inventory/managedObjects/${device.id}`, { body });
-    onClose();
   };
   const remove = () =>
     call("DELETE", path`/inventory/managedObjects/${device.id}`).then(() => {
@@ -172,30 +171,30 @@ export function Edit({ device, onClose }: { device: ManagedObject; onClose: () =
       open(lastAddress("devices"));
     });
   return (
-    <Dialog title={`Edit ${device.name ?? device.id}`} onClose={onClose}>
-      <Form
-        send={send}
-        action="Save"
-        beside={
-          <Action
-            run={remove}
-            confirm={{
-              title: `Delete ${device.name ?? device.id}?`,
-              text: "Its alarms, events, measurements and operations are deleted with it. Nothing brings them back.",
-              button: "Delete device",
-              typed: device.name || device.id,
-            }}
-            done="The device was deleted.">
-            Delete
-          </Action>
-        }>
-        <Field label="Name">
-          <input name="name" value={device.name} required />
-        </Field>
-        <Field label="Response interval in minutes" hint={ABOUT_INTERVAL}>
-          <input name="interval" type="number" step="1" value={interval} />
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Edit ${device.name ?? device.id}`}
+      onClose={onClose}
+      send={send}
+      action="Save"
+      beside={
+        <Action
+          run={remove}
+          confirm={{
+            title: `Delete ${device.name ?? device.id}?`,
+            text: "Its alarms, events, measurements and operations are deleted with it. Nothing brings them back.",
+            button: "Delete device",
+            typed: device.name || device.id,
+          }}
+          done="The device was deleted.">
+          Delete
+        </Action>
+      }>
+      <Field label="Name">
+        <input name="name" value={device.name} required />
+      </Field>
+      <Field label="Response interval in minutes" hint={ABOUT_INTERVAL}>
+        <input name="interval" type="number" step="1" value={interval} />
+      </Field>
+    </FormDialog>
   );
 }

@@ -6,7 +6,7 @@ import { useGroups } from "../../groups";
 import { link } from "../../router";
 import { can } from "../../session";
 import type { ManagedObject } from "../../types";
-import { Action, Button, Card, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Card, Dialog, Field, Form, type WindowProps } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 
 export function Links({ of: device, onChanged }: { of: ManagedObject; onChanged: () => void }) {
@@ -66,15 +66,7 @@ export function Links({ of: device, onChanged }: { of: ManagedObject; onChanged:
   );
 }
 
-function AddToGroup({
-  device,
-  onClose,
-  onChanged,
-}: {
-  device: ManagedObject;
-  onClose: () => void;
-  onChanged: () => void;
-}) {
+function AddToGroup({ device, onClose, onChanged }: WindowProps & { device: ManagedObject }) {
   const groups = useGroups();
   const send = async (form: FormData) => {
     await call("POST", path`/inventory/managedObjects/${String(form.get("group"))}/childAssets`, {

@@ -5,7 +5,7 @@ import { call, path } from "../../api";
 import { useGroups } from "../../groups";
 import { link, route } from "../../router";
 import { can } from "../../session";
-import { Action, Button, Dialog, Field, Form, tell } from "../../ui/kit";
+import { Action, Button, Field, FormDialog, tell, type WindowProps } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import type { Group } from "../../values/groups";
@@ -99,7 +99,7 @@ function Branch({ of: group, chosen }: { of: Group; chosen: string }) {
   );
 }
 
-function NewGroup({ above, onClose, onChanged }: { above?: Group; onClose: () => void; onChanged: () => void }) {
+function NewGroup({ above, onClose, onChanged }: WindowProps & { above?: Group }) {
   const send = async (form: FormData) => {
     const parent = form.get("above") === "on" ? above : undefined;
     const body = {
@@ -113,31 +113,25 @@ function NewGroup({ above, onClose, onChanged }: { above?: Group; onClose: () =>
         body: { managedObject: { id } },
       });
     tell("The group exists. Add devices to it on their pages.");
-    onChanged();
-    onClose();
   };
   return (
-    <Dialog title="New group of devices" onClose={onClose}>
-      <Form send={send} action="Create">
-        <Field label="Name">
-          <input name="name" required />
-        </Field>
-        {above && (
-          <label class="check">
-            <input type="checkbox" name="above" defaultChecked /> In the group {above.path}
-          </label>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog title="New group of devices" onClose={onClose} onChanged={onChanged} send={send} action="Create">
+      <Field label="Name">
+        <input name="name" required />
+      </Field>
+      {above && (
+        <label class="check">
+          <input type="checkbox" name="above" defaultChecked /> In the group {above.path}
+        </label>
+      )}
+    </FormDialog>
   );
 }
 
-function EditGroup({ group, onClose, onChanged }: { group: Group; onClose: () => void; onChanged: () => void }) {
+function EditGroup({ group, onClose, onChanged }: WindowProps & { group: Group }) {
   const address = path`/inventory/managedObjects/${group.object.id}`;
   const send = async (form: FormData) => {
     await call("PUT", address, { body: { name: form.get("name") } });
-    onChanged();
-    onClose();
   };
   const remove = async () => {
     await call("DELETE", address);
@@ -152,19 +146,20 @@ function EditGroup({ group, onClose, onChanged }: { group: Group; onClose: () =>
     typed: group.object.name || group.object.id,
   };
   return (
-    <Dialog title={`Edit ${group.path}`} onClose={onClose}>
-      <Form
-        send={send}
-        action="Save"
-        beside={
-          <Action run={remove} confirm={question} done="The group was deleted.">
-            Delete
-          </Action>
-        }>
-        <Field label="Name">
-          <input name="name" value={group.object.name} required />
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Edit ${group.path}`}
+      onClose={onClose}
+      onChanged={onChanged}
+      send={send}
+      action="Save"
+      beside={
+        <Action run={remove} confirm={question} done="The group was deleted.">
+          Delete
+        </Action>
+      }>
+      <Field label="Name">
+        <input name="name" value={group.object.name} required />
+      </Field>
+    </FormDialog>
   );
 }

@@ -5,7 +5,7 @@ import { call, path } from "../../api";
 import { useList } from "../../list";
 import type { Option } from "../../reference";
 import { can } from "../../session";
-import { Action, Button, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Field, FormDialog, type WindowProps } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 
 const nameOf = (one: Option) => `${one.category} / ${one.key}`;
@@ -63,7 +63,7 @@ export function Options() {
   );
 }
 
-function Edit({ option, onClose, onChanged }: { option?: Option; onClose: () => void; onChanged: () => void }) {
+function Edit({ option, onClose, onChanged }: WindowProps & { option?: Option }) {
   const send = async (form: FormData) => {
     const value = String(form.get("value"));
     if (option) await call("PUT", path`/tenant/options/${option.category}/${option.key}`, { body: { value } });
@@ -71,28 +71,29 @@ function Edit({ option, onClose, onChanged }: { option?: Option; onClose: () => 
       await call("POST", "/tenant/options", {
         body: { category: String(form.get("category")).trim(), key: String(form.get("key")).trim(), value },
       });
-    onChanged();
-    onClose();
   };
   return (
-    <Dialog title={option ? nameOf(option) : "New option"} onClose={onClose}>
-      <Form send={send} action="Save">
-        {!option && (
-          <Field label="Category">
-            <input name="category" required maxLength={256} spellcheck={false} autocapitalize="none" />
-          </Field>
-        )}
-        {!option && (
-          <Field label="Key" hint="The value of a key that begins with credentials. is encrypted and never shown.">
-            <input name="key" required maxLength={256} spellcheck={false} autocapitalize="none" />
-          </Field>
-        )}
-        <Field label="Value">
-          <textarea name="value" rows={4} class="code" spellcheck={false}>
-            {option?.value}
-          </textarea>
+    <FormDialog
+      title={option ? nameOf(option) : "New option"}
+      onClose={onClose}
+      onChanged={onChanged}
+      send={send}
+      action="Save">
+      {!option && (
+        <Field label="Category">
+          <input name="category" required maxLength={256} spellcheck={false} autocapitalize="none" />
         </Field>
-      </Form>
-    </Dialog>
+      )}
+      {!option && (
+        <Field label="Key" hint="The value of a key that begins with credentials. is encrypted and never shown.">
+          <input name="key" required maxLength={256} spellcheck={false} autocapitalize="none" />
+        </Field>
+      )}
+      <Field label="Value">
+        <textarea name="value" rows={4} class="code" spellcheck={false}>
+          {option?.value}
+        </textarea>
+      </Field>
+    </FormDialog>
   );
 }

@@ -6,7 +6,7 @@ import { useList } from "../../list";
 import type { Tenant, TenantStatus } from "../../reference";
 import { can, isManagement, session } from "../../session";
 import { Time } from "../../time";
-import { Action, Button, Dialog, Field, Form, Page, StatusMark, tell } from "../../ui/kit";
+import { Action, Button, Field, FormDialog, Page, StatusMark, tell, type WindowProps } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 import { type SmallColumn, SmallTable } from "../../ui/small_table";
 import { Options } from "./options";
@@ -75,7 +75,7 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
             <EditTenant tenant={editing.value} onClose={() => (editing.value = null)} onChanged={tenants.reload} />
           )}
           {open.value && <LimitsOf tenant={open.value} onClose={() => (open.value = null)} />}
-          {creating.value && <NewTenant onClose={() => (creating.value = false)} onCreated={tenants.reload} />}
+          {creating.value && <NewTenant onClose={() => (creating.value = false)} onChanged={tenants.reload} />}
         </>
       }>
       {(list) => <SmallTable label="Tenants" columns={columns} rows={list} />}
@@ -107,7 +107,7 @@ function Switch({ of: { id, status }, onChanged }: { of: Tenant; onChanged: () =
   );
 }
 
-function EditTenant({ tenant, onClose, onChanged }: { tenant: Tenant; onClose: () => void; onChanged: () => void }) {
+function EditTenant({ tenant, onClose, onChanged }: WindowProps & { tenant: Tenant }) {
   const address = path`/tenant/tenants/${tenant.id}`;
   const send = async (form: FormData) => {
     const text = (name: string) => String(form.get(name)).trim();
@@ -120,8 +120,6 @@ function EditTenant({ tenant, onClose, onChanged }: { tenant: Tenant; onClose: (
       },
     });
     tell(`The tenant ${tenant.id} was changed.`);
-    onChanged();
-    onClose();
   };
   const remove = () => call("DELETE", address).then(() => (onChanged(), onClose()));
   const question = {
@@ -132,64 +130,61 @@ function EditTenant({ tenant, onClose, onChanged }: { tenant: Tenant; onClose: (
   };
   const mayDelete = isManagement.value && can("ROLE_TENANT_MANAGEMENT_ADMIN") && tenant.id !== session.value?.tenant;
   return (
-    <Dialog title={`Edit ${tenant.id}`} onClose={onClose}>
-      <Form
-        send={send}
-        action="Save"
-        beside={
-          mayDelete && (
-            <Action run={remove} confirm={question} done={`The tenant ${tenant.id} was deleted.`}>
-              Delete
-            </Action>
-          )
-        }>
-        <Field label="Domain">
-          <input name="domain" required value={tenant.domain} />
-        </Field>
-        <Field label="Company">
-          <input name="company" required value={tenant.company} />
-        </Field>
-        <Field label="Contact">
-          <input name="contactName" value={tenant.contactName ?? ""} maxLength={30} />
-        </Field>
-        <Field label="Phone">
-          <input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} />
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Edit ${tenant.id}`}
+      onClose={onClose}
+      onChanged={onChanged}
+      send={send}
+      action="Save"
+      beside={
+        mayDelete && (
+          <Action run={remove} confirm={question} done={`The tenant ${tenant.id} was deleted.`}>
+            Delete
+          </Action>
+        )
+      }>
+      <Field label="Domain">
+        <input name="domain" required value={tenant.domain} />
+      </Field>
+      <Field label="Company">
+        <input name="company" required value={tenant.company} />
+      </Field>
+      <Field label="Contact">
+        <input name="contactName" value={tenant.contactName ?? ""} maxLength={30} />
+      </Field>
+      <Field label="Phone">
+        <input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} />
+      </Field>
+    </FormDialog>
   );
 }
 
-function NewTenant({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+function NewTenant({ onClose, onChanged }: WindowProps) {
   const send = async (data: FormData) => {
     const body = Object.fromEntries(data);
     await call("POST", "/tenant/tenants", { body });
     tell(`The tenant ${body.id} exists. Log in as ${body.id}/${body.adminName}.`);
-    onCreated();
-    onClose();
   };
   return (
-    <Dialog title="New tenant" onClose={onClose}>
-      <Form send={send} action="Create">
-        <Field label="Id" hint="It never changes, and users log in with it.">
-          <input name="id" required autocapitalize="none" />
-        </Field>
-        <Field label="Domain">
-          <input name="domain" required placeholder="acme.example.com" />
-        </Field>
-        <Field label="Company">
-          <input name="company" required />
-        </Field>
-        <Field label="Administrator">
-          <input name="adminName" required value="admin" autocomplete="off" />
-        </Field>
-        <Field label="Password" hint="6 to 32 characters">
-          <input name="adminPass" type="password" required minLength={6} autocomplete="new-password" />
-        </Field>
-        <Field label="E-mail">
-          <input name="adminEmail" type="email" required autocomplete="off" />
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog title="New tenant" onClose={onClose} onChanged={onChanged} send={send} action="Create">
+      <Field label="Id" hint="It never changes, and users log in with it.">
+        <input name="id" required autocapitalize="none" />
+      </Field>
+      <Field label="Domain">
+        <input name="domain" required placeholder="acme.example.com" />
+      </Field>
+      <Field label="Company">
+        <input name="company" required />
+      </Field>
+      <Field label="Administrator">
+        <input name="adminName" required value="admin" autocomplete="off" />
+      </Field>
+      <Field label="Password" hint="6 to 32 characters">
+        <input name="adminPass" type="password" required minLength={6} autocomplete="new-password" />
+      </Field>
+      <Field label="E-mail">
+        <input name="adminEmail" type="email" required autocomplete="off" />
+      </Field>
+    </FormDialog>
   );
 }

@@ -7,7 +7,7 @@ import { asError, useLoad } from "../../load";
 import type { RetentionPreview, RetentionRule, RetentionRunCollection } from "../../reference";
 import { can } from "../../session";
 import { Time } from "../../time";
-import { Action, Button, Dialog, Field, Form } from "../../ui/kit";
+import { Action, Button, Field, FormDialog, type WindowProps } from "../../ui/kit";
 import { ListCard, States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import { countsInWords, DATA_KINDS, ruleInWords } from "../../values/words";
@@ -26,7 +26,7 @@ export function Retention() {
       below={
         <>
           <LastRuns />
-          {creating.value && <NewRule onClose={() => (creating.value = false)} onCreated={rules.reload} />}
+          {creating.value && <NewRule onClose={() => (creating.value = false)} onChanged={rules.reload} />}
         </>
       }>
       {(list) => (
@@ -102,7 +102,7 @@ function OneRule({ of: rule, mayChange, onChanged }: { of: RetentionRule; mayCha
   );
 }
 
-function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () => void }) {
+function NewRule({ onClose, onChanged }: WindowProps) {
   const preview = useSignal("");
   const bodyOf = (form: FormData) => ({
     dataType: form.get("dataType"),
@@ -122,36 +122,38 @@ function NewRule({ onClose, onCreated }: { onClose: () => void; onCreated: () =>
   };
   const send = async (form: FormData) => {
     await call("POST", "/retention/retentions", { body: bodyOf(form) });
-    onCreated();
-    onClose();
   };
   return (
-    <Dialog title="A rule for old data" onClose={onClose}>
-      <Form send={send} action="Create" beside={<Button onClick={show}>What would it delete?</Button>}>
-        <Field label="Data">
-          <select name="dataType">
-            {DATA_KINDS.map(([kind, text]) => (
-              <option key={kind} value={kind}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </Field>
-        <Field label="Older than, in days" hint="Counted from the arrival at the server.">
-          <input name="maximumAge" type="number" min="1" max="36525" value="365" required />
-        </Field>
-        <Field label="Only of this type" hint="Empty means any.">
-          <input name="type" spellcheck={false} autocapitalize="none" />
-        </Field>
-        <Field label="Only of this device" hint="Its id. Empty means any.">
-          <input name="source" inputMode="numeric" />
-        </Field>
-        {preview.value && (
-          <p class="notice" role="status">
-            {preview.value}
-          </p>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="A rule for old data"
+      onClose={onClose}
+      onChanged={onChanged}
+      send={send}
+      action="Create"
+      beside={<Button onClick={show}>What would it delete?</Button>}>
+      <Field label="Data">
+        <select name="dataType">
+          {DATA_KINDS.map(([kind, text]) => (
+            <option key={kind} value={kind}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <Field label="Older than, in days" hint="Counted from the arrival at the server.">
+        <input name="maximumAge" type="number" min="1" max="36525" value="365" required />
+      </Field>
+      <Field label="Only of this type" hint="Empty means any.">
+        <input name="type" spellcheck={false} autocapitalize="none" />
+      </Field>
+      <Field label="Only of this device" hint="Its id. Empty means any.">
+        <input name="source" inputMode="numeric" />
+      </Field>
+      {preview.value && (
+        <p class="notice" role="status">
+          {preview.value}
+        </p>
+      )}
+    </FormDialog>
   );
 }

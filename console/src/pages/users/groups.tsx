@@ -5,7 +5,7 @@ import { call, get, path } from "../../api";
 import type { List } from "../../list";
 import { useLoad } from "../../load";
 import type { Group } from "../../reference";
-import { Action, Button, Dialog, Field, Form, tell } from "../../ui/kit";
+import { Action, Button, Dialog, Field, Form, FormDialog, tell, type WindowProps } from "../../ui/kit";
 import { ListCard, States } from "../../ui/loaded";
 import { readRoles, RoleBoxes, setRoles } from "./roles";
 
@@ -24,7 +24,7 @@ export function Groups({ base, of, mayChange }: { base: string; of: List<Group>;
       actions={mayChange && <Button onClick={() => (open.value = "new")}>New group</Button>}
       below={
         open.value === "new" ? (
-          <NewGroup base={base} onClose={close} onCreated={onChanged} />
+          <NewGroup base={base} onClose={close} onChanged={onChanged} />
         ) : (
           open.value && (
             <Roles base={base} group={open.value} mayChange={mayChange} onClose={close} onChanged={onChanged} />
@@ -50,26 +50,22 @@ export function Groups({ base, of, mayChange }: { base: string; of: List<Group>;
   );
 }
 
-function NewGroup({ base, onClose, onCreated }: { base: string; onClose: () => void; onCreated: () => void }) {
+function NewGroup({ base, onClose, onChanged }: WindowProps & { base: string }) {
   const send = async (form: FormData) => {
     await call("POST", `${base}/groups`, {
       body: { name: form.get("name"), description: form.get("description") || undefined },
     });
     tell("The group exists. Give it roles.");
-    onCreated();
-    onClose();
   };
   return (
-    <Dialog title="New group" onClose={onClose}>
-      <Form send={send} action="Create">
-        <Field label="Name">
-          <input name="name" required />
-        </Field>
-        <Field label="What it is for">
-          <input name="description" />
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog title="New group" onClose={onClose} onChanged={onChanged} send={send} action="Create">
+      <Field label="Name">
+        <input name="name" required />
+      </Field>
+      <Field label="What it is for">
+        <input name="description" />
+      </Field>
+    </FormDialog>
   );
 }
 
@@ -90,13 +86,7 @@ function Roles({
   mayChange,
   onClose,
   onChanged,
-}: {
-  base: string;
-  group: Group;
-  mayChange: boolean;
-  onClose: () => void;
-  onChanged: () => void;
-}) {
+}: WindowProps & { base: string; group: Group; mayChange: boolean }) {
   const address = base + path`/groups/${group.id}`;
   const loaded = useLoad(async () => {
     const [whole, roles] = await Promise.all([get<Group>(address), readRoles()]);

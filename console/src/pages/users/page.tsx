@@ -9,7 +9,19 @@ import { chooseParams, route } from "../../router";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import { TextFilter } from "../../ui/filters";
-import { Action, Button, Card, Choice, Dialog, Field, Form, Page, tell } from "../../ui/kit";
+import {
+  Action,
+  Button,
+  Card,
+  Choice,
+  Dialog,
+  Field,
+  Form,
+  FormDialog,
+  Page,
+  tell,
+  type WindowProps,
+} from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { ask } from "../../ui/question";
 import { type SmallColumn, SmallTable } from "../../ui/small_table";
@@ -94,7 +106,7 @@ export function Users() {
         />
       )}
       {creating.value && (
-        <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onCreated={users.reload} />
+        <NewUser groups={groups.data.value ?? []} onClose={() => (creating.value = false)} onChanged={users.reload} />
       )}
     </Page>
   );
@@ -165,7 +177,7 @@ async function mayInherit(userName: string): Promise<boolean> {
   });
 }
 
-function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () => void; onCreated: () => void }) {
+function NewUser({ groups, onClose, onChanged }: WindowProps & { groups: Group[] }) {
   const send = async (form: FormData) => {
     const userName = String(form.get("userName")).trim();
     if (!(await mayInherit(userName))) return;
@@ -175,7 +187,7 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
     const group = form.get("group");
     if (group) await call("POST", `${base()}/groups/${group}/users`, { body: { user: { self } } });
     tell(`${userName} can log in now.`);
-    onCreated();
+    onChanged();
     onClose();
   };
   return (
@@ -213,17 +225,7 @@ function NewUser({ groups, onClose, onCreated }: { groups: Group[]; onClose: () 
   );
 }
 
-function EditUser({
-  user,
-  groups,
-  onClose,
-  onChanged,
-}: {
-  user: User;
-  groups: Group[];
-  onClose: () => void;
-  onChanged: () => void;
-}) {
+function EditUser({ user, groups, onClose, onChanged }: WindowProps & { user: User; groups: Group[] }) {
   const address = base() + path`/users/${user.userName}`;
   const member = new Set(user.groups?.references.map(({ group }) => group.id));
   const own = new Set(user.roles?.references.map(({ role }) => role.name));
@@ -246,37 +248,33 @@ function EditUser({
     }
     await setRoles(address, form, loaded.data.value ?? [], own);
     tell(`${user.userName} was changed. What it lost is out of force already.`);
-    onChanged();
-    onClose();
   };
   return (
-    <Dialog title={`Edit ${user.userName}`} onClose={onClose}>
-      <Form send={send} action="Save">
-        <Field label="E-mail">
-          <input name="email" type="email" value={user.email} autocomplete="off" />
-        </Field>
-        <Field label="New password" hint="Empty means that it stays.">
-          <input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" />
-        </Field>
-        <div class="checks" role="group" aria-label="Groups">
-          {groups.map((group) => (
-            <label key={group.id} class="check">
-              <input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}
-            </label>
-          ))}
-        </div>
-        <details>
-          <summary>Roles of its own{own.size > 0 && ` (${own.size})`}, beside those of its groups</summary>
-          <States of={loaded}>{(roles) => <RoleBoxes label="Roles of its own" roles={roles} held={own} />}</States>
-        </details>
-        <Field
-          label="Permissions for single devices"
-          hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
-          <textarea name="permissions" rows={3} class="code" spellcheck={false}>
-            {before}
-          </textarea>
-        </Field>
-      </Form>
-    </Dialog>
+    <FormDialog title={`Edit ${user.userName}`} onClose={onClose} onChanged={onChanged} send={send} action="Save">
+      <Field label="E-mail">
+        <input name="email" type="email" value={user.email} autocomplete="off" />
+      </Field>
+      <Field label="New password" hint="Empty means that it stays.">
+        <input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" />
+      </Field>
+      <div class="checks" role="group" aria-label="Groups">
+        {groups.map((group) => (
+          <label key={group.id} class="check">
+            <input type="checkbox" name="group" value={group.id} defaultChecked={member.has(group.id)} /> {group.name}
+          </label>
+        ))}
+      </div>
+      <details>
+        <summary>Roles of its own{own.size > 0 && ` (${own.size})`}, beside those of its groups</summary>
+        <States of={loaded}>{(roles) => <RoleBoxes label="Roles of its own" roles={roles} held={own} />}</States>
+      </details>
+      <Field
+        label="Permissions for single devices"
+        hint="One device or group of devices in a line: 4711: ALARM:*:READ, MEASUREMENT:*:READ">
+        <textarea name="permissions" rows={3} class="code" spellcheck={false}>
+          {before}
+        </textarea>
+      </Field>
+    </FormDialog>
   );
 }
