@@ -12,23 +12,22 @@ import { build } from "esbuild";
 const tests = path.join(path.dirname(fileURLToPath(import.meta.url)), "tests");
 const names = (await readdir(tests)).filter((name) => name.endsWith(".test.ts"));
 const out = await mkdtemp(path.join(os.tmpdir(), "console-tests-"));
+const bundle = path.join(out, "all.test.mjs");
 try {
+  // One file of all tests, because the runner starts a process for each file.
   await build({
-    entryPoints: names.map((name) => path.join(tests, name)),
+    stdin: { contents: names.map((name) => `import "./${name}";`).join("\n"), resolveDir: tests },
     bundle: true,
     format: "esm",
     platform: "node",
-    outdir: out,
-    outExtension: { ".js": ".mjs" },
+    outfile: bundle,
+    sourcemap: "inline",
     logLevel: "error",
   });
-  const files = names.map((name) => path.join(out, name.replace(/\.ts$/, ".mjs")));
   // Times and numbers are those of one place, wherever the tests run.
-  const env = { ...process.env, TZ: "Europe/Berlin", LC_ALL: "en_GB.UTF-8" };
-  const run = spawn(process.execPath, ["--test", "--test-reporter=spec", ...process.argv.slice(2), ...files], {
-    env,
-    stdio: "inherit",
-  });
+  const env = { ...process.env, TZ: "Europe/Berlin", LC_ALL: "en_GB.UTF-8", NODE_OPTIONS: "--enable-source-maps" };
+  const parameters = ["--test", "--test-reporter=spec", ...process.argv.slice(2), bundle];
+  const run = spawn(process.execPath, parameters, { cwd: path.dirname(tests), env, stdio: "inherit" });
   process.exitCode = await new Promise((resolve) => run.on("exit", (status) => resolve(status ?? 1)));
 } finally {
   await rm(out, { recursive: true, force: true });
