@@ -1,7 +1,7 @@
 // Requests to the server. Errors contain the message of the server.
 
 import { isCut } from "./cut";
-import type { CurrentTenant, CurrentUser, User } from "./reference";
+import type { CurrentTenant, CurrentUser, Statistics, User } from "./reference";
 import { bearer, logOut, type Session, session } from "./session";
 import { type Params, path, withQuery } from "./values/addresses";
 
@@ -113,9 +113,7 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
  * users who see a part of the collection only.
  */
 export async function count(path: string, params: Params): Promise<number | null> {
-  const page = await get<{ statistics: { totalPages?: number | null } }>(
-    withQuery(path, { ...params, pageSize: 1, withTotalPages: true }),
-  );
+  const page = await get<{ statistics: Statistics }>(withQuery(path, { ...params, pageSize: 1, withTotalPages: true }));
   return page.statistics.totalPages ?? null;
 }
 

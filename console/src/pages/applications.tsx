@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { call, path, upload } from "../api";
 import { useList } from "../list";
 import { useEvery } from "../load";
-import type { Application } from "../reference";
+import type { Application, ApplicationReference } from "../reference";
 import { can, session } from "../session";
 import { Time } from "../time";
 import { Action, Button, Card, Field, FormDialog, Page, StatusMark, tell, type WindowProps } from "../ui/kit";
@@ -24,7 +24,7 @@ const subscriptions = () => path`/tenant/tenants/${session.value!.tenant}/applic
 
 export function Applications() {
   const applications = useList<Application>({ path: "/application/applications", member: "applications" });
-  const subscribed = useList<{ application: Application }>({
+  const subscribed = useList<ApplicationReference>({
     path: subscriptions(),
     member: "references",
     keyOf: (one) => one.application.id,
