@@ -12,12 +12,12 @@ import { useScope } from "../scope";
 import { can } from "../session";
 import { Time } from "../time";
 import type { BulkOperation } from "../types";
-import { Action, Button, Field, FormDialog, StatusMark, tell } from "../ui/kit";
+import { Action, Button, Field, FormDialog, StatusMark, tell, type WindowProps } from "../ui/kit";
 import { LoadedCard, States } from "../ui/loaded";
 import { isUnderWay, stateOfRollOut, titleOf } from "../values/words";
 import { Content, FIRST_CONTENT, parsed } from "./new_operation";
 
-export function NewBulkOperation({ onClose }: { onClose: () => void }) {
+export function NewBulkOperation({ onClose, onChanged }: WindowProps) {
   const content = useSignal(FIRST_CONTENT);
   const groups = useGroups();
   const send = async (form: FormData) => {
@@ -35,6 +35,7 @@ export function NewBulkOperation({ onClose }: { onClose: () => void }) {
     <FormDialog
       title="An operation for a whole group"
       onClose={onClose}
+      onChanged={onChanged}
       send={send}
       action="Start"
       disabled={!groups.data.value?.all.length}>

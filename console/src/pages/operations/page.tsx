@@ -47,6 +47,8 @@ export function Operations() {
   const bulk = params.get("bulk") ?? "";
   const deviceId = params.get("device") ?? "";
   const creating = useSignal<"" | "one" | "bulk">("");
+  // A roll-out that is planned is not notified, so the list begins again with each that is planned here.
+  const planned = useSignal(0);
   const watched = useSignal<string | null>(null);
   const operations = useList<Operation>({
     path: "/devicecontrol/operations",
@@ -102,10 +104,12 @@ export function Operations() {
             : "No operation was created yet. An operation asks a device to do something, such as to restart."}
         </p>
       }
-      head={can("ROLE_BULK_OPERATION_READ") && <BulkOperations shown={bulk} />}>
+      head={can("ROLE_BULK_OPERATION_READ") && <BulkOperations key={planned.value} shown={bulk} />}>
       {chosen && <Details of={chosen} onClose={() => (watched.value = null)} />}
       {creating.value === "one" && <NewOperation onClose={() => (creating.value = "")} />}
-      {creating.value === "bulk" && <NewBulkOperation onClose={() => (creating.value = "")} />}
+      {creating.value === "bulk" && (
+        <NewBulkOperation onClose={() => (creating.value = "")} onChanged={() => (planned.value += 1)} />
+      )}
     </ListPage>
   );
 }
