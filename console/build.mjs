@@ -49,4 +49,7 @@ const names = {
   icon: await putHashed("icon", "svg", await readFile(path.join(here, "src/icon.svg"))),
 };
 const page = await readFile(path.join(here, "index.html"), "utf8");
-await put("index.html", page.replace(/\{(script|style|icon)\}/g, (_, name) => `/console/${names[name]}`));
+await put(
+  "index.html",
+  page.replace(/\{(script|style|icon)\}/g, (_, name) => `/console/${names[name]}`),
+);

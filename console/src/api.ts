@@ -1,8 +1,11 @@
 // Requests to the server. Errors contain the message of the server.
 
 import { isCut } from "./cut";
+import type { CurrentTenant, CurrentUser, Statistics, User } from "./reference";
 import { bearer, logOut, type Session, session } from "./session";
-import type { CurrentUser, Tenant, UserWithGroups } from "./types";
+import { type Params, path, withQuery } from "./values/addresses";
+
+export { path, withQuery };
 
 export class ApiError extends Error {
   constructor(
@@ -36,7 +39,8 @@ async function send(method: string, path: string, options: Options): Promise<Res
   let body: BodyInit | undefined;
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
-  else if (options.body !== undefined) [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
+  else if (options.body !== undefined)
+    [body, headers["Content-Type"]] = [JSON.stringify(options.body), "application/json"];
   if (isCut.peek()) throw new ApiError(0, UNREACHABLE);
   try {
     // The request uses no stored credentials, because the browser would otherwise open its own password window after a
@@ -78,6 +82,10 @@ export async function call<T = unknown>(method: string, path: string, options: O
 
 export const get = <T>(path: string, options?: Options) => call<T>("GET", path, options);
 
+/** Like `get`, but `null` for a server of an earlier version, which does not have the path. */
+export const getIfKnown = <T>(path: string) =>
+  get<T>(path).catch((error) => (error.status === 404 ? null : Promise.reject(error)));
+
 /** Sends a file as a form and reports its progress from 0 to 1, which `fetch` cannot do. */
 export function upload<T>(path: string, file: File, progress: (part: number) => void): Promise<T> {
   const form = new FormData();
@@ -91,40 +99,21 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
     request.onerror = () => reject(new ApiError(0, UNREACHABLE));
     request.onload = () => {
       if (request.status < 400) resolve(JSON.parse(request.responseText) as T);
-      else reject(new ApiError(request.status, messageOf(request.responseText) ?? `${request.status} ${request.statusText}`));
+      else
+        reject(
+          new ApiError(request.status, messageOf(request.responseText) ?? `${request.status} ${request.statusText}`),
+        );
     };
     request.send(form);
   });
 }
 
 /**
- * Builds a path: path`/user/${tenant}/users/${name}`. Each value stays one segment of the path, whatever it contains.
- * `.` and `..` cannot be a segment, because browsers resolve them even when they are percent-encoded.
- */
-export function path(parts: TemplateStringsArray, ...values: (string | number | undefined)[]): string {
-  const segment = (value: string | number | undefined) => {
-    const text = String(value ?? "");
-    if (text === "" || text === "." || text === "..") throw new ApiError(0, `"${text}" cannot be part of an address.`);
-    return encodeURIComponent(text);
-  };
-  return parts.slice(1).reduce((built, part, n) => built + segment(values[n]) + part, parts[0]);
-}
-
-/** Builds a path with parameters. Parameters without a value are left out. */
-export function withQuery(path: string, params: Params): string {
-  const given = Object.entries(params).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return query ? `${path}?${query}` : path;
-}
-
-export type Params = Record<string, string | number | boolean | undefined>;
-
-/**
  * Returns the number of members of a collection without reading them, or `null` where the server does not count: for
  * users who see a part of the collection only.
  */
 export async function count(path: string, params: Params): Promise<number | null> {
-  const page = await get<{ statistics: { totalPages?: number | null } }>(withQuery(path, { ...params, pageSize: 1, withTotalPages: true }));
+  const page = await get<{ statistics: Statistics }>(withQuery(path, { ...params, pageSize: 1, withTotalPages: true }));
   return page.statistics.totalPages ?? null;
 }
 
@@ -143,13 +132,14 @@ export const replacing = { on: false };
 
 /** Ends a log-in that the server no longer accepts: it expired or was revoked, or the user was changed. */
 function ended(token: string): void {
-  if (!replacing.on && session.peek()?.token === token) logOut("The server no longer accepts your log-in. Log in again.");
+  if (!replacing.on && session.peek()?.token === token)
+    logOut("The server no longer accepts your log-in. Log in again.");
 }
 
 /** Returns the user of a token with its rights. */
 export async function sessionOf(token: string): Promise<Session> {
   const authorization = bearer(token);
-  const tenant = await get<Tenant>("/tenant/currentTenant", { authorization });
+  const tenant = await get<CurrentTenant>("/tenant/currentTenant", { authorization });
   let me: CurrentUser | undefined;
   try {
     me = await get<CurrentUser>("/user/currentUser", { authorization });
@@ -157,19 +147,26 @@ export async function sessionOf(token: string): Promise<Session> {
     // A user without the right to read its own record can log in nevertheless.
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
   }
-  const name = tenant.name ?? tenant.id ?? "";
+  const name = tenant.name;
   const roles = new Set(me?.effectiveRoles?.map((role) => role.name));
   const permitted = me && !READS_ALL.every((role) => roles.has(role)) ? await permittedTo(me, name, token) : [];
   return { token, tenant: name, user: me?.userName ?? "unknown user", roles, permitted };
 }
 
 /** Whoever holds these roles needs no rights for single devices. */
-const READS_ALL = ["ROLE_INVENTORY_READ", "ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_MEASUREMENT_READ", "ROLE_DEVICE_CONTROL_READ"];
+const READS_ALL = [
+  "ROLE_INVENTORY_READ",
+  "ROLE_ALARM_READ",
+  "ROLE_EVENT_READ",
+  "ROLE_MEASUREMENT_READ",
+  "ROLE_DEVICE_CONTROL_READ",
+];
 
 /** Returns the ids for which the user has rights itself or by its groups, which the current user does not contain. */
 async function permittedTo(me: CurrentUser, tenant: string, token: string): Promise<string[]> {
-  const { groups } = await get<UserWithGroups>(path`/user/${tenant}/users/${me.userName}`, { authorization: bearer(token) }).catch((): UserWithGroups => ({}));
-  const ofGroups = groups?.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
+  const authorization = bearer(token);
+  const user = await get<User>(path`/user/${tenant}/users/${me.userName}`, { authorization }).catch(() => null);
+  const ofGroups = user?.groups.references.map(({ group }) => group.devicePermissions ?? {}) ?? [];
   return [...new Set([me.devicePermissions ?? {}, ...ofGroups].flatMap(Object.keys))];
 }
 

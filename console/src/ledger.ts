@@ -2,10 +2,12 @@
 // compared, so that a loss shows.
 
 import { signal } from "@preact/signals";
-import { ApiError, call, get, type Params, path, withQuery } from "./api";
+import { ApiError, call, get, path, withQuery } from "./api";
+import { readObjects, readPage } from "./collection";
 import { isCut } from "./cut";
 import { asError } from "./load";
 import type { Alarm, ManagedObject, Operation } from "./types";
+import type { Sent } from "./values/ledger";
 
 /** The alarms of a storm: at most this many a second, for this many seconds, repeated by this many devices. */
 export const STORM = { perSecond: 500, seconds: 10, devices: 20, type: "demo_Storm" };
@@ -15,18 +17,6 @@ const AT_ONCE = 24;
 const PAUSE_MS = 20;
 const SHOW_MS = 200;
 
-export interface Sent {
-  isRunning: boolean;
-  seconds: number;
-  confirmed: number;
-  /** Requests without a response: the server may have carried them out. */
-  uncertain: number;
-  refused: number;
-  problem: string;
-  /** The time when the last response had arrived, in milliseconds. */
-  endedAt: number;
-}
-
 export const storm = signal<Sent | null>(null);
 /** The ids of the operations of the last stop. */
 export const stops = signal<string[]>([]);
@@ -34,8 +24,7 @@ export const stops = signal<string[]>([]);
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function find(condition: string, most: number): Promise<ManagedObject[]> {
-  const params: Params = { query: `$filter=${condition} $orderby=name`, pageSize: most, withChildren: false };
-  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", params))).managedObjects;
+  return (await readObjects({ query: `$filter=${condition} $orderby=name`, pageSize: most })).items;
 }
 
 /** Clears the alarms of earlier storms, so that the counts begin at zero. */
@@ -78,7 +67,13 @@ export async function beginStorm(): Promise<void> {
 }
 
 async function raise({ id }: ManagedObject, sent: Sent): Promise<void> {
-  const body = { type: STORM.type, text: "An alarm of the storm", severity: "WARNING", time: new Date().toISOString(), source: { id } };
+  const body = {
+    type: STORM.type,
+    text: "An alarm of the storm",
+    severity: "WARNING",
+    time: new Date().toISOString(),
+    source: { id },
+  };
   try {
     await call("POST", "/alarm/alarms", { body });
     sent.confirmed += 1;
@@ -91,13 +86,22 @@ async function raise({ id }: ManagedObject, sent: Sent): Promise<void> {
 }
 
 /** Reads the alarms of the storm. */
-export const readStorm = () => get<{ alarms: Alarm[] }>(withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 })).then(({ alarms }) => alarms);
+export async function readStorm(): Promise<Alarm[]> {
+  const address = withQuery("/alarm/alarms", { type: STORM.type, resolved: false, pageSize: 100 });
+  return (await readPage<Alarm>(address, "alarms")).items;
+}
 export const countOf = (alarms: Alarm[] = []) => alarms.reduce((sum, { count }) => sum + count, 0);
 
 /** Restarts agents: each hangs up, and reports after it is back. */
 export async function stopDevices(): Promise<void> {
   const agents = await find("has(com_platform_model_Agent) and has(plat_IsDevice)", STOPPED);
-  const made = await Promise.all(agents.map(({ id }) => call<Operation>("POST", "/devicecontrol/operations", { body: { deviceId: id, description: "Stopped from the console", plat_Restart: {} } })));
+  const made = await Promise.all(
+    agents.map(({ id }) =>
+      call<Operation>("POST", "/devicecontrol/operations", {
+        body: { deviceId: id, description: "Stopped from the console", plat_Restart: {} },
+      }),
+    ),
+  );
   stops.value = made.map(({ id }) => id);
 }
 

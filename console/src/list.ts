@@ -3,9 +3,12 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Message } from "cometd";
-import { count, get, type Params, withQuery } from "./api";
+import { count, withQuery } from "./api";
+import { idOf, readPage, readPages } from "./collection";
 import { asError, type Loaded, useLoad } from "./load";
-import { pathOf, type Scope } from "./scope";
+import type { Scope } from "./scope";
+import type { Params } from "./values/addresses";
+import { join } from "./values/merge";
 
 /** The part of a list that was not loaded. */
 export interface Rest {
@@ -50,24 +53,14 @@ const MOST_AGAIN = 2000;
 /** A user with rights for single devices may get empty pages (P-07). After this many the user decides. */
 const MOST_PAGES = 12;
 
-interface Page<T> {
-  items: T[];
-  next?: string;
-}
-
 export function useList<T>(source: Source<T>): List<T> {
   const { path, member, live } = source;
-  const keyOf = source.keyOf ?? ((item: T) => (item as { id: string | number }).id);
-  const joined = (list: T[], following: T[]) => join(list, following, keyOf);
+  const keyOf = source.keyOf ?? idOf;
   const params = { pageSize: source.pageSize ?? PAGE_SIZE, ...source.params };
   const first = withQuery(path, params);
   const rest = useSignal<Rest>({ isBusy: false, problem: "", total: null });
   const run = useRef(0);
   const shown = useRef({ first: "", length: 0 });
-  const page = async (address: string, signal?: AbortSignal): Promise<Page<T>> => {
-    const found = await get<Record<string, unknown> & { next?: string }>(address, { signal });
-    return { items: found[member] as T[], next: found.next && pathOf(found.next) };
-  };
   const findTotal = async (number: number) => {
     const total = await count(path, { ...source.params }).catch(() => null);
     if (run.current === number) rest.value = { ...rest.peek(), total };
@@ -75,13 +68,10 @@ export function useList<T>(source: Source<T>): List<T> {
   const loaded = useLoad<T[]>(
     async (signal) => {
       const number = ++run.current;
-      const wanted = shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
-      const [exact, begin] = await Promise.all([source.before?.() ?? [], page(first, signal)]);
-      let { items, next } = { items: joined(exact, begin.items), next: begin.next };
-      for (let pages = 1; next && items.length < wanted && pages < MOST_PAGES; pages += 1) {
-        const following = await page(next, signal);
-        [items, next] = [joined(items, following.items), following.next];
-      }
+      const wanted =
+        shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
+      const bounds = { most: wanted, mostPages: MOST_PAGES, before: source.before?.(), keyOf, signal };
+      const { items, next } = await readPages<T>(first, member, bounds);
       if (run.current !== number) return items;
       rest.value = { next, isBusy: false, problem: "", total: next ? rest.peek().total : items.length };
       shown.current = { first, length: items.length };
@@ -97,7 +87,8 @@ export function useList<T>(source: Source<T>): List<T> {
         if (!after) return;
         loaded.data.value = after;
         const { total } = rest.peek();
-        if (total !== null && after.length !== before.length) rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
+        if (total !== null && after.length !== before.length)
+          rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
       },
     },
   );
@@ -107,9 +98,9 @@ export function useList<T>(source: Source<T>): List<T> {
     const number = run.current;
     rest.value = { ...rest.peek(), isBusy: true, problem: "" };
     try {
-      const following = await page(next);
+      const following = await readPage<T>(next, member);
       if (run.current !== number) return;
-      const items = joined(loaded.data.peek() ?? [], following.items);
+      const items = join(loaded.data.peek() ?? [], following.items, keyOf);
       loaded.data.value = items;
       shown.current.length = items.length;
       rest.value = { ...rest.peek(), next: following.next, isBusy: false };
@@ -121,18 +112,8 @@ export function useList<T>(source: Source<T>): List<T> {
     if (!rest.peek().problem) retry();
   };
   const all = async () => {
-    let items: T[] = [];
-    for (let next: string | undefined = withQuery(path, { ...params, pageSize: PAGE_OF_A_FILE }); next; ) {
-      const following: Page<T> = await page(next);
-      [items, next] = [joined(items, following.items), following.next];
-    }
-    return items;
+    const address = withQuery(path, { ...params, pageSize: PAGE_OF_A_FILE });
+    return (await readPages<T>(address, member, { keyOf })).items;
   };
   return { ...loaded, rest, more, retry, all };
-}
-
-/** Adds a page. Objects that arrived in notifications meanwhile are in the list already. */
-function join<T>(list: T[], following: T[], keyOf: (item: T) => string | number): T[] {
-  const known = new Set(list.map(keyOf));
-  return [...list, ...following.filter((item) => !known.has(keyOf(item)))];
 }

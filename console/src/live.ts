@@ -1,5 +1,5 @@
-// The one Bayeux connection of the page: WebSocket first, and long polling where that fails. Messages are passed on once
-// per frame of the screen, and the lists on the page are notified when they have to load again.
+// The one Bayeux connection of the page: WebSocket first, and long polling where that fails. Messages are passed on
+// once per frame of the screen, and the lists on the page are notified when they have to load again.
 
 import { signal } from "@preact/signals";
 import { AckExtension, CometD, LongPollingTransport } from "cometd";
@@ -191,7 +191,10 @@ export function connect(): void {
   bayeux.registerTransport("long-polling", new Polling());
   bayeux.registerExtension("ack", new AckExtension());
   bayeux.registerExtension("heartbeat", {
-    outgoing: (message) => (message.channel === "/meta/connect" ? { ...message, advice: message.advice ?? { timeout: HEARTBEAT_MS } } : message),
+    outgoing: (message) =>
+      message.channel === "/meta/connect"
+        ? { ...message, advice: message.advice ?? { timeout: HEARTBEAT_MS } }
+        : message,
     incoming: (message) => {
       if (client === bayeux) lastMessage = performance.now();
       return message;

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { ApiError } from "./api";
 import { connection, generation, subscribe } from "./live";
-import type { Notification } from "./types";
+import { isLive as isLiveNow } from "./values/standing";
 
 export interface Loaded<T> {
   data: Signal<T | undefined>;
@@ -22,7 +22,8 @@ export interface Loaded<T> {
   reload: () => void;
 }
 
-export const asError = (error: unknown) => (error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error)));
+export const asError = (error: unknown) =>
+  error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error));
 
 export interface Live {
   channels: string[];
@@ -95,7 +96,13 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
     again.value += 1;
   }, []);
   const isLive = () =>
-    connection.value.state === "live" && live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length && error.value === null;
+    isLiveNow({
+      isConnected: connection.value.state === "live",
+      channels: channels.length,
+      accepted: accepted.value,
+      isWhole: live?.isWhole,
+      hasFailed: error.value !== null,
+    });
   return { data, error, loading, at, isOld, accepted, isLive, reload };
 }
 
@@ -128,34 +135,3 @@ export function useCalm(seconds: number, run: () => void): () => void {
 }
 /** The time in which further changes are taken together. */
 const SOON_MS = 500;
-
-/**
- * Applies notifications to a list. New objects are added at the start or the end; objects that no longer match leave
- * the list. An object without an id was not stored, so it belongs to no list.
- */
-export function apply<T extends { id: string }>(
-  list: T[],
-  messages: Message[],
-  matches: (item: T) => boolean,
-  newest: "first" | "last" = "first",
-): T[] {
-  const changed = new Map<string, T | null>();
-  for (const { data } of messages) {
-    const { realtimeAction, data: inner } = data as Notification<T>;
-    const id = idOf(inner);
-    if (!id) continue;
-    if (realtimeAction === "DELETE" || typeof inner === "string") changed.set(id, null);
-    else changed.set(id, matches(inner) ? inner : null);
-  }
-  const kept: T[] = [];
-  for (const item of list) {
-    const after = changed.get(item.id);
-    if (after) kept.push(after);
-    else if (after === undefined) kept.push(item);
-    changed.delete(item.id);
-  }
-  const added = [...changed.values()].filter((item): item is T => !!item);
-  return newest === "first" ? [...added.reverse(), ...kept] : [...kept, ...added];
-}
-
-const idOf = (inner: string | { id: string }) => (typeof inner === "string" ? inner : inner?.id);

@@ -2,14 +2,8 @@
 // can read, and which is renewed while the console is used.
 
 import { ApiError, call, get, replacing, sessionOf } from "./api";
+import type { AccessToken } from "./reference";
 import { basic, bearer, logOut, session } from "./session";
-
-/** The answer to a request for a token. */
-interface AccessToken {
-  accessToken?: string;
-  /** Seconds. */
-  expiresIn: number;
-}
 
 /** A token is renewed no more often than this. */
 const SHORTEST_MS = 1000;
@@ -22,7 +16,10 @@ let isDue = false;
 /** Logs in with `tenant/user` or `user`. */
 export async function logIn(user: string, password: string): Promise<void> {
   const body = { name: `Console, ${navigator.platform || "a browser"}` };
-  const made = await call<AccessToken>("POST", "/user/currentUser/tokens", { authorization: basic(user, password), body });
+  const made = await call<AccessToken>("POST", "/user/currentUser/tokens", {
+    authorization: basic(user, password),
+    body,
+  });
   const token = made.accessToken!;
   // Where the browser keeps nothing, the log-in lasts as long as the page.
   await call("PUT", "/console/login", { authorization: bearer(token), keepsCookie: true }).catch(() => undefined);
@@ -46,7 +43,9 @@ export async function endLogIn(): Promise<void> {
   } catch (error) {
     if (!session.peek()) return;
     const { message } = error as Error;
-    logOut(`This tab is logged out, but the server could not revoke the log-in, which lasts until it expires: ${message}`);
+    logOut(
+      `This tab is logged out, but the server could not revoke the log-in, which lasts until it expires: ${message}`,
+    );
   }
 }
 

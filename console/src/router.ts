@@ -1,26 +1,11 @@
 // The page and its filters are stored in the part of the address behind `#`, which a browser never sends to a server.
 
 import { effect, signal } from "@preact/signals";
+import { link, type Route, routeOf } from "./values/addresses";
 
-export interface Route {
-  /** The percent-decoded words between slashes. */
-  words: string[];
-  params: URLSearchParams;
-}
+export { link };
 
-function read(): Route {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const decode = (word: string) => {
-    try {
-      return decodeURIComponent(word);
-    } catch {
-      return word;
-    }
-  };
-  return { words: path.split("/").filter(Boolean).map(decode), params: new URLSearchParams(query) };
-}
-
-export const route = signal<Route>(read());
+export const route = signal<Route>(routeOf(location.hash));
 /** The description of what would be lost if the page were left; `null` if nothing would. */
 export const unsaved = signal<string | null>(null);
 /** Asks whether unsaved text may be lost. The shell sets it, because a question is a part of the page. */
@@ -45,7 +30,7 @@ addEventListener("beforeunload", (event) => unsaved.peek() && event.preventDefau
 function arrive(): void {
   if (!history.state?.key) history.replaceState({ key: newKey() }, "");
   shown = location.hash;
-  route.value = read();
+  route.value = routeOf(location.hash);
 }
 
 /** The values that pages of the history remember, by the key of their entry and a name. */
@@ -66,19 +51,13 @@ effect(() => {
 });
 export const lastAddress = (word: string) => lists.get(word) ?? link([word]);
 
-/** Returns the address of a page, for links. Empty parameters are left out. */
-export function link(words: string[], params: Record<string, string | undefined> = {}): string {
-  const given = Object.entries(params).filter((pair): pair is [string, string] => !!pair[1]);
-  const query = new URLSearchParams(given).toString();
-  return `#/${words.map(encodeURIComponent).join("/")}${query ? `?${query}` : ""}`;
-}
-
 /** Opens a page as a link does. */
 export function open(address: string): void {
   location.hash = address;
 }
 
-const changed = (changes: Record<string, string | undefined>) => link(route.value.words, { ...Object.fromEntries(route.value.params), ...changes });
+const changed = (changes: Record<string, string | undefined>) =>
+  link(route.value.words, { ...Object.fromEntries(route.value.params), ...changes });
 
 /** Changes a filter that is typed. The address is replaced, so that "back" does not undo single letters. */
 export function setParams(changes: Record<string, string | undefined>): void {

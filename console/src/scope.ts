@@ -1,7 +1,8 @@
 // The channels of a list: one for all devices with the role, otherwise one for each device that the user may see.
 
 import { signal, useSignalEffect } from "@preact/signals";
-import { get, type Params, withQuery } from "./api";
+import { withQuery } from "./api";
+import { readPages } from "./collection";
 import { can, session } from "./session";
 import type { ManagedObject } from "./types";
 
@@ -31,24 +32,19 @@ let askedFor = "";
 
 /** Reads the objects that the user sees. The server examines a limited number of objects for one page (P-07). */
 async function look(permitted: string[]): Promise<Seen> {
-  const found: ManagedObject[] = [];
-  let address: string | undefined = withQuery("/inventory/managedObjects", { pageSize: MOST, withChildren: false } satisfies Params);
-  for (let page = 0; address && page < MOST_PAGES && found.length <= MOST; page += 1) {
-    const { managedObjects, next }: { managedObjects: ManagedObject[]; next?: string } = await get(address);
-    found.push(...managedObjects);
-    address = next && pathOf(next);
-  }
+  const address = withQuery("/inventory/managedObjects", { pageSize: MOST, withChildren: false });
+  const bounds = { most: MOST + 1, mostPages: MOST_PAGES };
+  const { items: found, next } = await readPages<ManagedObject>(address, "managedObjects", bounds);
   const known = new Map(found.map((one) => [one.id, one]));
   const ids = [...new Set([...permitted, ...known.keys()])];
   const isGroup = ({ plat_IsDeviceGroup: group }: ManagedObject) => group !== undefined;
-  const isWhole = !address && ids.length <= MOST && permitted.every((id) => known.has(id)) && !found.some(isGroup);
-  return { devices: found.filter((one) => one.plat_IsDevice !== undefined), ids: ids.slice(0, MOST), isWhole, isAll: !address };
-}
-
-/** Returns the path of a link of the server, whose host may be another one behind a proxy. */
-export function pathOf(link: string): string {
-  const { pathname, search } = new URL(link, location.href);
-  return pathname + search;
+  const isWhole = !next && ids.length <= MOST && permitted.every((id) => known.has(id)) && !found.some(isGroup);
+  return {
+    devices: found.filter((one) => one.plat_IsDevice !== undefined),
+    ids: ids.slice(0, MOST),
+    isWhole,
+    isAll: !next,
+  };
 }
 
 /** Reads the objects that a user without the role sees, once for each user and again when its rights have changed. */

@@ -1,25 +1,14 @@
 // The search for devices by a part of the name or the type, by id, or by an external id such as a serial number.
 
-import { get, path, withQuery } from "./api";
+import { get, path } from "./api";
+import { readObjects } from "./collection";
+import type { ExternalId } from "./reference";
 import type { ManagedObject } from "./types";
+import { conditionOf } from "./values/filters";
+import { join } from "./values/merge";
 
 /** The types of external ids that a search tries. Others are typed as `type:value`. */
 const SERIALS = ["plat_Serial", "serial", "imei", "mac"];
-const quoted = (text: string) => text.replaceAll("'", "''");
-
-/** Queries distinguish case, so the usual spellings of a text are tried. */
-const spellings = (text: string) => [...new Set([text, text.toLowerCase(), text[0].toUpperCase() + text.slice(1), text.toUpperCase()])];
-
-/**
- * Returns the condition of a query for a text: a part of the name in any of its usual spellings, a part of the type or
- * of the serial number of the hardware, or the id.
- */
-export function conditionOf(text: string): string {
-  const part = (one: string) => `'*${quoted(one)}*'`;
-  const names = spellings(text).map((one) => `name eq ${part(one)}`).join(" or ");
-  const id = /^\d+$/.test(text) ? ` or id eq '${text}'` : "";
-  return `(${names} or type eq ${part(text)} or plat_Hardware.serialNumber eq ${part(text)}${id})`;
-}
 
 /** Returns the objects with an external id of this value. A type before a colon is the only one that is tried. */
 export async function byExternalId(text: string): Promise<ManagedObject[]> {
@@ -27,11 +16,16 @@ export async function byExternalId(text: string): Promise<ManagedObject[]> {
   const [, type, value] = text.match(/^(\w+):(.+)$/) ?? [];
   const pairs = [...SERIALS.map((one) => [one, text]), ...(type ? [[type, value]] : [])];
   const found = await Promise.all(
-    pairs.map(([type, value]) => get<{ managedObject: { id: string } }>(path`/identity/externalIds/${type}/${value}`).then((one) => one.managedObject.id, () => null)),
+    pairs.map(([type, value]) =>
+      get<ExternalId>(path`/identity/externalIds/${type}/${value}`).then(
+        (one) => one.managedObject?.id,
+        () => undefined,
+      ),
+    ),
   );
-  const ids = [...new Set(found.filter((id): id is string => id !== null))];
+  const ids = [...new Set(found.filter((id) => id !== undefined))];
   if (ids.length === 0) return [];
-  return (await get<{ managedObjects: ManagedObject[] }>(withQuery("/inventory/managedObjects", { ids: ids.join(","), withChildren: false }))).managedObjects;
+  return (await readObjects({ ids: ids.join(",") })).items;
 }
 
 /** Returns at most `most` devices, those with this external id first. */
@@ -39,11 +33,7 @@ export async function findDevices(text: string, most: number): Promise<{ devices
   const trimmed = text.trim();
   const condition = trimmed ? ` and ${conditionOf(trimmed)}` : "";
   const query = `$filter=has(plat_IsDevice)${condition} $orderby=name`;
-  const [exact, page] = await Promise.all([
-    byExternalId(trimmed),
-    get<{ managedObjects: ManagedObject[]; next?: string }>(withQuery("/inventory/managedObjects", { query, pageSize: most, withChildren: false })),
-  ]);
-  const ids = new Set(exact.map(({ id }) => id));
-  const devices = [...exact, ...page.managedObjects.filter(({ id }) => !ids.has(id))];
+  const [exact, page] = await Promise.all([byExternalId(trimmed), readObjects({ query, pageSize: most })]);
+  const devices = join(exact, page.items, ({ id }) => id);
   return { devices: devices.slice(0, most), isAll: !page.next && devices.length <= most };
 }

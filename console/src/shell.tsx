@@ -11,22 +11,22 @@ import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
 import { BreakIt } from "./pages/break_it";
 import { DevicePage } from "./pages/device/page";
-import { Devices } from "./pages/devices";
+import { Devices } from "./pages/devices/page";
 import { LivePage } from "./pages/live";
 import { Modules } from "./pages/modules";
-import { Operations } from "./pages/operations";
-import { Overview } from "./pages/overview";
-import { Profile } from "./pages/profile";
+import { Operations } from "./pages/operations/page";
+import { Overview } from "./pages/overview/page";
+import { Profile } from "./pages/profile/page";
 import { Registration } from "./pages/registration";
-import { ServerPage } from "./pages/server";
-import { Tenants } from "./pages/tenants";
-import { Users } from "./pages/users";
+import { ServerPage } from "./pages/server/page";
+import { Tenants } from "./pages/tenants/page";
+import { Users } from "./pages/users/page";
 import { link, route } from "./router";
 import { can, canSee, session } from "./session";
-import { timeOfDay } from "./time";
 import { Boundary } from "./ui/boundary";
 import { Find } from "./ui/find";
-import { Icon, type IconName } from "./ui/kit";
+import { Button, Icon, type IconName } from "./ui/kit";
+import { timeOfDay } from "./values/times";
 
 interface Entry {
   word: IconName | "profile";
@@ -40,15 +40,51 @@ const ENTRIES: Entry[] = [
   { word: "overview", title: "Overview", page: () => <Overview />, offered: () => true },
   { word: "devices", title: "Devices", page: () => <DevicesOrOne />, offered: () => true },
   { word: "alarms", title: "Alarms", page: () => <Alarms />, offered: () => canSee("ROLE_ALARM_READ") },
-  { word: "operations", title: "Operations", page: () => <Operations />, offered: () => canSee("ROLE_DEVICE_CONTROL_READ") },
-  { word: "registration", title: "Registration", page: () => <Registration />, offered: () => can("ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN") },
+  {
+    word: "operations",
+    title: "Operations",
+    page: () => <Operations />,
+    offered: () => canSee("ROLE_DEVICE_CONTROL_READ"),
+  },
+  {
+    word: "registration",
+    title: "Registration",
+    page: () => <Registration />,
+    offered: () => can("ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN"),
+  },
   { word: "live", title: "Live", page: () => <LivePage />, offered: () => true },
   { word: "modules", title: "Modules", page: () => <Modules />, offered: () => can("ROLE_CEP_MANAGEMENT_READ") },
-  { word: "users", title: "Users", page: () => <Users />, offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN") },
-  { word: "applications", title: "Applications", page: () => <Applications />, offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ") },
-  { word: "tenants", title: "Tenants", page: () => <Tenants />, offered: () => can("ROLE_TENANT_MANAGEMENT_READ", "ROLE_TENANT_STATISTICS_READ", "ROLE_RETENTION_RULE_READ", "ROLE_OPTION_MANAGEMENT_READ") },
+  {
+    word: "users",
+    title: "Users",
+    page: () => <Users />,
+    offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"),
+  },
+  {
+    word: "applications",
+    title: "Applications",
+    page: () => <Applications />,
+    offered: () => can("ROLE_APPLICATION_MANAGEMENT_READ"),
+  },
+  {
+    word: "tenants",
+    title: "Tenants",
+    page: () => <Tenants />,
+    offered: () =>
+      can(
+        "ROLE_TENANT_MANAGEMENT_READ",
+        "ROLE_TENANT_STATISTICS_READ",
+        "ROLE_RETENTION_RULE_READ",
+        "ROLE_OPTION_MANAGEMENT_READ",
+      ),
+  },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
-  { word: "server", title: "Server", page: () => <ServerPage />, offered: () => can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") },
+  {
+    word: "server",
+    title: "Server",
+    page: () => <ServerPage />,
+    offered: () => can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ"),
+  },
   { word: "break", title: "Break it", page: () => <BreakIt />, offered: mayBreak },
 ];
 
@@ -59,6 +95,9 @@ function DevicesOrOne() {
   const id = route.value.words[1];
   return id ? <DevicePage key={id} id={id} /> : <Devices />;
 }
+
+const ABOUT_DEMO =
+  "These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.";
 
 export function Shell() {
   const menu = useSignal(false);
@@ -86,14 +125,28 @@ export function Shell() {
   };
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={skip}>Skip to the page</a>
+      <a class="skip" href="#main" onClick={skip}>
+        Skip to the page
+      </a>
       <header class="top">
-        <button type="button" class="plain menu" aria-expanded={menu.value} aria-controls="navigation" aria-label="Menu" onClick={() => (menu.value = !menu.value)}>
+        <Button
+          class="plain menu"
+          aria-expanded={menu.value}
+          aria-controls="navigation"
+          label="Menu"
+          onClick={() => (menu.value = !menu.value)}>
           <Icon name="menu" />
-        </button>
+        </Button>
         <span class="brand">platform</span>
-        {session.value?.tenant === DEMO && <span class="demo" title="These devices are simulated by `platform demo`. `platform demo --remove` deletes the tenant with all its data.">demo data</span>}
-        <button type="button" class="find" aria-label="Find Ctrl K" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}><Icon name="search" /><span class="way">Find</span> <kbd class="way">Ctrl K</kbd></button>
+        {session.value?.tenant === DEMO && (
+          <span class="demo" title={ABOUT_DEMO}>
+            demo data
+          </span>
+        )}
+        <Button class="find" label="Find Ctrl K" aria-keyshortcuts="Control+K" onClick={() => (finding.value = true)}>
+          <Icon name="search" />
+          <span class="way">Find</span> <kbd class="way">Ctrl K</kbd>
+        </Button>
         <Connection />
       </header>
       <nav id="navigation" class={menu.value ? "open" : ""} aria-label="Pages">
@@ -108,14 +161,24 @@ export function Shell() {
           ))}
         </ul>
         <div class="who">
-          <a href="/docs" target="_blank" rel="noreferrer">Documentation</a>
-          <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}><span>{session.value?.tenant}/<b>{session.value?.user}</b></span></a>
-          <button type="button" class="plain" onClick={endLogIn}>Log out</button>
+          <a href="/docs" target="_blank" rel="noreferrer">
+            Documentation
+          </a>
+          <a href={link(["profile"])} title="Your profile" aria-current={word === "profile" ? "page" : undefined}>
+            <span>
+              {session.value?.tenant}/<b>{session.value?.user}</b>
+            </span>
+          </a>
+          <Button class="plain" onClick={endLogIn}>
+            Log out
+          </Button>
         </div>
       </nav>
       <main id="main">
         <Gap />
-        <div class="page" key={entry.word}><Boundary address={route.value.words.join("/")}>{entry.page()}</Boundary></div>
+        <div class="page" key={entry.word}>
+          <Boundary address={route.value.words.join("/")}>{entry.page()}</Boundary>
+        </div>
       </main>
       {finding.value && <Find pages={[...offered, PROFILE]} onClose={() => (finding.value = false)} />}
     </div>
@@ -125,7 +188,10 @@ export function Shell() {
 const WORDS = {
   connecting: ["Connecting", "The connection for live changes is being opened."],
   live: ["Live", "Each list says whether it is live"],
-  interrupted: ["Interrupted", "The server cannot be reached. What you see may be outdated. It is tried again by itself."],
+  interrupted: [
+    "Interrupted",
+    "The server cannot be reached. What you see may be outdated. It is tried again by itself.",
+  ],
   resting: ["Resting", "This tab was hidden and receives no changes."],
   refused: ["Refused", "The server refused the connection for live changes."],
   off: ["Off", "There is no connection for live changes."],
@@ -137,11 +203,18 @@ function Connection() {
   const [word, explanation] = WORDS[state];
   const way = transport === "websocket" ? "WebSocket" : transport === "long-polling" ? "long polling" : "";
   return (
-    <div class={`connection ${state}`} role="status" title={state === "live" ? `Open over ${way}. ${explanation}.` : explanation}>
+    <div
+      class={`connection ${state}`}
+      role="status"
+      title={state === "live" ? `Open over ${way}. ${explanation}.` : explanation}>
       <span class="pulse" aria-hidden="true" />
       {word}
       {way && <span class="way"> · {way}</span>}
-      {(state === "refused" || state === "off") && <button type="button" class="plain" onClick={connect}>Connect</button>}
+      {(state === "refused" || state === "off") && (
+        <Button class="plain" onClick={connect}>
+          Connect
+        </Button>
+      )}
     </div>
   );
 }
@@ -153,12 +226,23 @@ function Gap() {
   const interrupted = state === "interrupted";
   return (
     <div role="status">
-      {interrupted && <p class="notice warn">The connection is interrupted. What you see is the last known state; it is loaded again as soon as the server responds.</p>}
-      {(state === "refused" || state === "off") && <p class="notice warn">There is no connection for live changes. What you see is the last known state.</p>}
+      {interrupted && (
+        <p class="notice warn">
+          The connection is interrupted. What you see is the last known state; it is loaded again as soon as the server
+          responds.
+        </p>
+      )}
+      {(state === "refused" || state === "off") && (
+        <p class="notice warn">There is no connection for live changes. What you see is the last known state.</p>
+      )}
       {!interrupted && last && (
         <p class="notice">
-          <span>{last.text} <span class="faint">{timeOfDay(last.at)}</span></span>
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => (gap.value = null)}><Icon name="cross" /></button>
+          <span>
+            {last.text} <span class="faint">{timeOfDay(last.at)}</span>
+          </span>
+          <Button class="plain" label="Dismiss" onClick={() => (gap.value = null)}>
+            <Icon name="cross" />
+          </Button>
         </p>
       )}
     </div>

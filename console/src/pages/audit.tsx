@@ -1,51 +1,46 @@
 // The audit log, newest entry first.
 
-import { useSignal } from "@preact/signals";
 import { useList } from "../list";
-import { chooseParams, route } from "../router";
+import { route } from "../router";
 import { Time } from "../time";
-import { Exports } from "../ui/export";
-import { Page, States } from "../ui/kit";
-import { ListStanding } from "../ui/standing";
-import { type Column, VirtualTable } from "../ui/table";
-
-export interface AuditRecord {
-  id: string;
-  time: string;
-  type: string;
-  activity: string;
-  text: string;
-  user?: string;
-  severity: string;
-  source: { id: string };
-  changes?: { attribute?: string; previousValue?: unknown; newValue?: unknown }[];
-}
+import type { AuditRecord } from "../types";
+import { TextFilter } from "../ui/filters";
+import { ListPage } from "../ui/loaded";
+import type { Column } from "../ui/table";
+import { changesOf } from "../values/words";
 
 export function Audit() {
   const user = route.value.params.get("user") ?? "";
   const type = route.value.params.get("type") ?? "";
-  const typed = useSignal({ user, type });
-  const records = useList<AuditRecord>({ path: "/audit/auditRecords", member: "auditRecords", params: { user, type, revert: true } });
-  const field = (name: "user" | "type", label: string) => (
-    <label class="search small">
-      <span class="hidden">{label}</span>
-      <input placeholder={label} value={typed.value[name]} spellcheck={false} onInput={(event) => (typed.value = { ...typed.value, [name]: event.currentTarget.value })} onChange={() => chooseParams({ [name]: typed.value[name].trim() })} />
-    </label>
-  );
+  const records = useList<AuditRecord>({
+    path: "/audit/auditRecords",
+    member: "auditRecords",
+    params: { user, type, revert: true },
+  });
   return (
-    <Page title="Audit" sub={<ListStanding of={records} noun="record" />} actions={<Exports name="audit records" all={records.all} columns={EXPORTED} />}>
-      <div class="filters">{field("user", "User")}{field("type", "Type")}</div>
-      <div class="fill">
-        <States of={records} isEmpty={(list) => list.length === 0} empty={<p>{user || type ? "No record matches." : "Nothing was recorded yet. Changes of alarms, operations, users and modules are."}</p>}>
-          {(list) => <VirtualTable label="Audit records" columns={COLUMNS} items={list} keyOf={(one) => one.id} onEnd={records.more} total={records.rest.value.total} filters={`${user} ${type}`} />}
-        </States>
-      </div>
-    </Page>
+    <ListPage
+      title="Audit"
+      of={records}
+      noun="audit record"
+      filter={`${user} ${type}`}
+      filters={
+        <>
+          <TextFilter label="User" param="user" />
+          <TextFilter label="Type" param="type" />
+        </>
+      }
+      columns={COLUMNS}
+      exported={EXPORTED}
+      empty={
+        <p>
+          {user || type
+            ? "No record matches."
+            : "Nothing was recorded yet. Changes of alarms, operations, users and modules are."}
+        </p>
+      }
+    />
   );
 }
-
-export const changesOf = (one: AuditRecord) => one.changes?.map((change) => `${change.attribute}: ${show(change.previousValue)} → ${show(change.newValue)}`).join(", ") ?? "";
-const show = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 const EXPORTED: Record<string, (one: AuditRecord) => unknown> = {
   id: (one) => one.id,
@@ -55,7 +50,7 @@ const EXPORTED: Record<string, (one: AuditRecord) => unknown> = {
   activity: (one) => one.activity,
   text: (one) => one.text,
   changes: changesOf,
-  source: (one) => one.source?.id,
+  source: (one) => one.source.id,
 };
 
 const COLUMNS: Column<AuditRecord>[] = [
@@ -65,8 +60,25 @@ const COLUMNS: Column<AuditRecord>[] = [
     title: "Activity",
     width: "minmax(0, 1.2fr)",
     cell: (one) => <span class="clip">{one.activity}</span>,
-    narrow: { width: "minmax(0, 2fr)", cell: (one) => <><span class="clip">{one.activity}</span><span class="clip faint">{changesOf(one) || one.text}</span></> },
+    narrow: {
+      width: "minmax(0, 2fr)",
+      cell: (one) => (
+        <>
+          <span class="clip">{one.activity}</span>
+          <span class="clip faint">{changesOf(one) || one.text}</span>
+        </>
+      ),
+    },
   },
-  { title: "What", width: "minmax(0, 3fr)", wide: true, cell: (one) => <span class="clip" title={`${one.text}\n${changesOf(one)}`}>{one.text} <span class="faint">{changesOf(one)}</span></span> },
-  { title: "Source", width: "6rem", wide: true, cell: (one) => <code class="clip">{one.source?.id}</code> },
+  {
+    title: "What",
+    width: "minmax(0, 3fr)",
+    wide: true,
+    cell: (one) => (
+      <span class="clip" title={`${one.text}\n${changesOf(one)}`}>
+        {one.text} <span class="faint">{changesOf(one)}</span>
+      </span>
+    ),
+  },
+  { title: "Source", width: "6rem", wide: true, cell: (one) => <code class="clip">{one.source.id}</code> },
 ];

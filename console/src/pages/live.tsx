@@ -1,12 +1,10 @@
 // The live notifications of any channel.
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import type { Message } from "cometd";
-import { connection, onlyLongPolling, setOnlyLongPolling, subscribe } from "../live";
+import { useArrivals } from "../arrivals";
+import { connection, onlyLongPolling, setOnlyLongPolling } from "../live";
 import { route, setParams } from "../router";
-import { timeOfDay } from "../time";
-import { Card, Choice, Field, Page } from "../ui/kit";
+import { ArrivalRow, PauseButton } from "../ui/arrivals";
+import { Button, Card, Choice, Field, Page } from "../ui/kit";
 
 const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */
@@ -14,39 +12,15 @@ const KEPT = 200;
 /** The number of rows that are drawn while they arrive; those of a page that is paused are all drawn. */
 const DRAWN = 30;
 
-interface Row {
-  number: number;
-  at: Date;
-  channel: string;
-  action: string;
-  text: string;
-}
-
 export function LivePage() {
-  const channels = route.value.params.getAll("channel").concat((route.value.params.get("channels") ?? "").split(",")).filter(Boolean);
-  const rows = useSignal<Row[]>([]);
-  const total = useSignal(0);
-  const denied = useSignal<Record<string, string>>({});
-  const paused = useSignal(false);
-  const counter = useRef(0);
+  const channels = route.value.params
+    .getAll("channel")
+    .concat((route.value.params.get("channels") ?? "").split(","))
+    .filter(Boolean);
+  const arrivals = useArrivals(channels, KEPT);
+  const { denied, isPaused, total } = arrivals;
+  const rows = arrivals.rows.value;
   const choose = (list: string[]) => setParams({ channels: [...new Set(list)].join(","), channel: undefined });
-  useEffect(() => {
-    denied.value = {};
-    const take = (messages: Message[]) => {
-      total.value += messages.length;
-      if (paused.value) return;
-      const newest = messages.slice(-KEPT).map((message): Row => ({
-        number: ++counter.current,
-        at: new Date(),
-        channel: message.channel,
-        action: message.data?.realtimeAction ?? "",
-        text: JSON.stringify(message.data?.data ?? message.data),
-      }));
-      rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
-    };
-    const subscriptions = channels.map((channel) => subscribe(channel, take, (reason) => reason && (denied.value = { ...denied.value, [channel]: reason })));
-    return () => subscriptions.forEach((one) => one.end());
-  }, [channels.join(",")]);
   const add = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
@@ -57,46 +31,85 @@ export function LivePage() {
   return (
     <Page
       title="Live"
-      sub={<>{total.value.toLocaleString()} notifications{total.value > rows.value.length && rows.value.length === KEPT && `, of which the last ${KEPT} are kept`}{transport && ` over ${transport === "websocket" ? "WebSocket" : "long polling"}`}</>}
-      actions={
+      sub={
         <>
-          <Choice label="Transport" value={onlyLongPolling.value ? "polling" : "websocket"} onChange={(value) => setOnlyLongPolling(value === "polling")} options={[["websocket", "WebSocket"], ["polling", "Long polling"]]} />
-          <button type="button" aria-pressed={paused.value} onClick={() => (paused.value = !paused.value)}>{paused.value ? "Go on" : "Pause"}</button>
+          {total.value.toLocaleString()} notifications
+          {total.value > rows.length && rows.length === KEPT && `, of which the last ${KEPT} are kept`}
+          {transport && ` over ${transport === "websocket" ? "WebSocket" : "long polling"}`}
         </>
       }
-    >
+      actions={
+        <>
+          <Choice
+            label="Transport"
+            value={onlyLongPolling.value ? "polling" : "websocket"}
+            onChange={(value) => setOnlyLongPolling(value === "polling")}
+            options={[
+              ["websocket", "WebSocket"],
+              ["polling", "Long polling"],
+            ]}
+          />
+          <PauseButton of={arrivals} />
+        </>
+      }>
       <Card>
         <form class="inline" onSubmit={add}>
-          <Field label="Channel" hint="/alarms/* or /events/4711, or /<module>/<statement>"><input name="channel" list="channels" required pattern="/.+" spellcheck={false} autocapitalize="none" /></Field>
-          <datalist id="channels">{EXAMPLES.map((one) => <option key={one} value={one} />)}</datalist>
-          <button type="submit" class="primary">Subscribe</button>
+          <Field label="Channel" hint="/alarms/* or /events/4711, or /<module>/<statement>">
+            <input name="channel" list="channels" required pattern="/.+" spellcheck={false} autocapitalize="none" />
+          </Field>
+          <datalist id="channels">
+            {EXAMPLES.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+          <button type="submit" class="primary">
+            Subscribe
+          </button>
         </form>
         <ul class="chips">
           {channels.map((channel) => (
             <li key={channel} class={denied.value[channel] ? "chip bad" : "chip"}>
               <code>{channel}</code> {denied.value[channel] && <span role="alert">{denied.value[channel]}</span>}
-              <button type="button" class="plain" aria-label={`Unsubscribe from ${channel}`} onClick={() => choose(channels.filter((one) => one !== channel))}>×</button>
+              <Button
+                class="plain"
+                label={`Unsubscribe from ${channel}`}
+                onClick={() => choose(channels.filter((one) => one !== channel))}>
+                ×
+              </Button>
             </li>
           ))}
-          {EXAMPLES.filter((one) => !channels.includes(one)).map((one) => <li key={one}><button type="button" class="chip small" onClick={() => choose([...channels, one])}>+ {one}</button></li>)}
+          {EXAMPLES.filter((one) => !channels.includes(one)).map((one) => (
+            <li key={one}>
+              <Button class="chip small" onClick={() => choose([...channels, one])}>
+                + {one}
+              </Button>
+            </li>
+          ))}
         </ul>
       </Card>
       <div class="fill scroll log" tabIndex={0} role="region" aria-label="Notifications">
-        {rows.value.length === 0 ? (
-          <div class="state"><p>{channels.length ? "Nothing has happened yet. Notifications appear here at once." : "Choose a channel. Notifications appear here at once."}</p></div>
+        {rows.length === 0 ? (
+          <div class="state">
+            <p>
+              {channels.length
+                ? "Nothing has happened yet. Notifications appear here at once."
+                : "Choose a channel. Notifications appear here at once."}
+            </p>
+          </div>
         ) : (
           <ol>
-            {rows.value.slice(0, paused.value ? KEPT : DRAWN).map((row) => (
+            {rows.slice(0, isPaused.value ? KEPT : DRAWN).map((row) => (
               <li key={row.number}>
-                <details>
-                  <summary><span class="faint">{timeOfDay(row.at)}</span> <b>{row.channel}</b> <span class="mark">{row.action.toLowerCase() || "row"}</span> <span class="clip faint">{row.text.slice(0, 300)}</span></summary>
-                  <pre>{JSON.stringify(JSON.parse(row.text), null, 2)}</pre>
-                </details>
+                <ArrivalRow of={row} name={row.message.channel} />
               </li>
             ))}
           </ol>
         )}
-        {!paused.value && rows.value.length > DRAWN && <p class="hint">The newest {DRAWN} of the last {rows.value.length}. A pause shows them all.</p>}
+        {!isPaused.value && rows.length > DRAWN && (
+          <p class="hint">
+            The newest {DRAWN} of the last {rows.length}. A pause shows them all.
+          </p>
+        )}
       </div>
     </Page>
   );

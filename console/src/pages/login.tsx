@@ -32,17 +32,29 @@ export function LogIn() {
   return (
     <main class="login">
       <form class="card" onSubmit={submit}>
-        <svg viewBox="0 0 120 32" class="wave" aria-hidden="true"><path d="M2 18h22l10-13 14 24 11-16 6 5h53" /></svg>
+        <svg viewBox="0 0 120 32" class="wave" aria-hidden="true">
+          <path d="M2 18h22l10-13 14 24 11-16 6 5h53" />
+        </svg>
         <h1>platform</h1>
-        {loggedOutBecause.value && <p class="notice warn" role="alert">{loggedOutBecause.value}</p>}
+        {loggedOutBecause.value && (
+          <p class="notice warn" role="alert">
+            {loggedOutBecause.value}
+          </p>
+        )}
         <Field label="User" hint="tenant/user, such as main/admin. Without a tenant, the address decides.">
           <input ref={first} name="user" autocomplete="username" autocapitalize="none" spellcheck={false} required />
         </Field>
         <Field label="Password">
           <input name="password" type="password" autocomplete="current-password" required />
         </Field>
-        {error.value && <p class="problem" role="alert">{error.value}</p>}
-        <button type="submit" class="primary" disabled={busy.value}>{busy.value ? "Logging in" : "Log in"}</button>
+        {error.value && (
+          <p class="problem" role="alert">
+            {error.value}
+          </p>
+        )}
+        <button type="submit" class="primary" disabled={busy.value}>
+          {busy.value ? "Logging in" : "Log in"}
+        </button>
       </form>
     </main>
   );

@@ -2,24 +2,19 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Message } from "cometd";
 import { call, get, path } from "../api";
-import { subscribe } from "../live";
+import { useArrivals } from "../arrivals";
 import { useList } from "../list";
 import { asError, useLoad } from "../load";
+import type { Module } from "../reference";
 import { link, open, route, unsaved } from "../router";
 import { can } from "../session";
-import { Time, timeOfDay } from "../time";
-import { Action, Card, Page, States, StatusMark, tell } from "../ui/kit";
-import { ArrivalStanding, ListStanding, MoreRows } from "../ui/standing";
-
-interface Module {
-  id: string;
-  name: string;
-  status: string;
-  lastModified: string;
-  warnings?: string[];
-}
+import { Time } from "../time";
+import { ArrivalsStanding } from "../ui/arrivals";
+import { Action, Card, Page, StatusMark, tell } from "../ui/kit";
+import { States } from "../ui/loaded";
+import { ListStanding, MoreRows } from "../ui/standing";
+import { timeOfDay } from "../values/times";
 
 const NEW = `module hot;
 
@@ -36,7 +31,16 @@ export function Modules() {
   const one = modules.data.value?.find((module) => module.id === chosen);
   const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
   return (
-    <Page title="Modules" sub={<ListStanding of={modules} noun="module" />} actions={mayChange && <a class="button primary" href={link(["modules", "new"])}>New module</a>}>
+    <Page
+      title="Modules"
+      sub={<ListStanding of={modules} noun="module" />}
+      actions={
+        mayChange && (
+          <a class="button primary" href={link(["modules", "new"])}>
+            New module
+          </a>
+        )
+      }>
       <div class="with-side">
         <nav class="groups" aria-label="Modules">
           <h2>Deployed here</h2>
@@ -46,7 +50,8 @@ export function Modules() {
                 {list.map((module) => (
                   <li key={module.id}>
                     <a href={link(["modules", module.id])} aria-current={module.id === chosen ? "true" : undefined}>
-                      <span class={`dot ${module.status === "DEPLOYED" ? "available" : "unwatched"}`} />{module.name}
+                      <span class={`dot ${module.status === "DEPLOYED" ? "available" : "unwatched"}`} />
+                      {module.name}
                     </a>
                   </li>
                 ))}
@@ -61,7 +66,11 @@ export function Modules() {
           ) : (
             <div class="state">
               <p>A module watches what devices send: it raises alarms, computes averages, calls other servers.</p>
-              {mayChange && <a class="button" href={link(["modules", "new"])}>Write one</a>}
+              {mayChange && (
+                <a class="button" href={link(["modules", "new"])}>
+                  Write one
+                </a>
+              )}
             </div>
           )}
         </div>
@@ -82,7 +91,10 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const warnings = useSignal<string[]>(module?.warnings ?? []);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
-  const loaded = useLoad(() => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)), [module?.id]);
+  const loaded = useLoad(
+    () => (module ? get<string>(path`/cep/modules/${module.id}`, { accept: "text/plain" }) : Promise.resolve(NEW)),
+    [module?.id],
+  );
   useEffect(() => {
     // A list that loads again after a gap must not replace what somebody writes.
     if (loaded.data.value !== undefined && !isChanged.current) text.value = loaded.data.value;
@@ -98,7 +110,9 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const deploy = async () => {
     const options = { body: text.value, type: "text/plain" };
     try {
-      const deployed = await (module ? call<Module>("PUT", path`/cep/modules/${module.id}`, options) : call<Module>("POST", "/cep/modules", options));
+      const deployed = await (module
+        ? call<Module>("PUT", path`/cep/modules/${module.id}`, options)
+        : call<Module>("POST", "/cep/modules", options));
       [mistake.value, warnings.value] = ["", deployed.warnings ?? []];
       setChanged(false);
       tell(`The module ${deployed.name} runs.`);
@@ -109,13 +123,17 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
       mistake.value = asError(error).message;
       const at = placeOf(mistake.value);
       if (at && area.current) {
-        const start = text.value.split("\n").slice(0, at.line - 1).reduce((sum, line) => sum + line.length + 1, at.column - 1);
+        const start = text.value
+          .split("\n")
+          .slice(0, at.line - 1)
+          .reduce((sum, line) => sum + line.length + 1, at.column - 1);
         area.current.focus();
         area.current.setSelectionRange(start, start + 1);
       }
     }
   };
-  const setStatus = (status: string) => call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
+  const setStatus = (status: string) =>
+    call("PUT", path`/cep/modules/${module!.id}`, { body: { status } }).then(onChanged);
   const remove = () =>
     call("DELETE", path`/cep/modules/${module!.id}`).then(() => {
       setChanged(false);
@@ -125,13 +143,33 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
   const lines = text.value.split("\n").length;
   return (
     <>
-      <Card title={module ? <>{module.name} <StatusMark of={module.status} /></> : "New module"} aside={module && <span class="faint">changed <Time at={module.lastModified} as="ago" /></span>}>
+      <Card
+        title={
+          module ? (
+            <>
+              {module.name} <StatusMark of={module.status} />
+            </>
+          ) : (
+            "New module"
+          )
+        }
+        aside={
+          module && (
+            <span class="faint">
+              changed <Time at={module.lastModified} as="ago" />
+            </span>
+          )
+        }>
         <States of={loaded}>
           {() => (
             <div class="editor">
               <div class="numbers" aria-hidden="true">
                 <div ref={numbers}>
-                {Array.from({ length: lines }, (_, index) => <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>{index + 1}</div>)}
+                  {Array.from({ length: lines }, (_, index) => (
+                    <div key={index} class={place?.line === index + 1 ? "wrong" : ""}>
+                      {index + 1}
+                    </div>
+                  ))}
                 </div>
               </div>
               <textarea
@@ -148,21 +186,53 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
                   text.value = event.currentTarget.value;
                   setChanged(text.value !== loaded.data.value);
                 }}
-                onScroll={(event) => (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)}
+                onScroll={(event) =>
+                  (numbers.current!.style.transform = `translateY(${-event.currentTarget.scrollTop}px)`)
+                }
                 onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && deploy()}
               />
             </div>
           )}
         </States>
-        {mistake.value && <pre class="mistake" role="alert" tabIndex={0}>{mistake.value}</pre>}
-        {warnings.value.map((warning) => <p key={warning} class="notice warn">{warning}</p>)}
+        {mistake.value && (
+          <pre class="mistake" role="alert" tabIndex={0}>
+            {mistake.value}
+          </pre>
+        )}
+        {warnings.value.map((warning) => (
+          <p key={warning} class="notice warn">
+            {warning}
+          </p>
+        ))}
         {mayChange && (
           <div class="between">
             <span class="row-actions">
-              <Action class="primary" run={deploy}>{module ? "Replace" : "Deploy"}</Action>
-              {module && (module.status === "DEPLOYED" ? <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">Undeploy</Action> : <Action run={() => setStatus("DEPLOYED")} done="It runs.">Deploy</Action>)}
+              <Action class="primary" run={deploy}>
+                {module ? "Replace" : "Deploy"}
+              </Action>
+              {module &&
+                (module.status === "DEPLOYED" ? (
+                  <Action run={() => setStatus("NOT_DEPLOYED")} done="It no longer runs.">
+                    Undeploy
+                  </Action>
+                ) : (
+                  <Action run={() => setStatus("DEPLOYED")} done="It runs.">
+                    Deploy
+                  </Action>
+                ))}
             </span>
-            {module && <Action run={remove} confirm={{ title: `Delete the module ${module.name}?`, text: "It stops at once, and its text is deleted.", button: "Delete module" }} done="The module was deleted.">Delete</Action>}
+            {module && (
+              <Action
+                run={remove}
+                confirm={{
+                  title: `Delete the module ${module.name}?`,
+                  text: "It stops at once, and its text is deleted.",
+                  button: "Delete module",
+                }}
+                done="The module was deleted.">
+                Delete
+              </Action>
+            )}
           </div>
         )}
       </Card>
@@ -176,23 +246,28 @@ const KEPT = 50;
 
 /** The rows of all statements, as they arrive in notifications. */
 function Rows({ module }: { module: Module }) {
-  const rows = useSignal<{ number: number; at: Date; statement: string; text: string }[]>([]);
-  const denied = useSignal("");
-  const counter = useRef(0);
-  useEffect(() => {
-    const take = (messages: Message[]) => {
-      const newest = messages.map((message) => ({ number: ++counter.current, at: new Date(), statement: message.channel.split("/").at(-1)!, text: JSON.stringify(message.data) }));
-      rows.value = [...newest.reverse(), ...rows.value].slice(0, KEPT);
-    };
-    const subscription = subscribe(`/${module.name}/*`, take, (reason) => (denied.value = reason ?? ""));
-    return () => subscription.end();
-  }, [module.name]);
+  const channel = `/${module.name}/*`;
+  const arrivals = useArrivals([channel], KEPT);
+  const rows = arrivals.rows.value;
+  const denied = arrivals.denied.value[channel];
   return (
-    <Card title="Rows" aside={<span>{rows.value.length === KEPT && <span class="partial">the last {KEPT}</span>} {!denied.value && <ArrivalStanding />}</span>}>
-      {denied.value && <p class="problem">{denied.value}</p>}
-      {rows.value.length === 0 ? <div class="state"><p>No statement gave a row since this page was opened.</p></div> : (
+    <Card title="Rows" aside={!denied && <ArrivalsStanding of={arrivals} />}>
+      {denied && <p class="problem">{denied}</p>}
+      {rows.length === 0 ? (
+        <div class="state">
+          <p>No statement gave a row since this page was opened.</p>
+        </div>
+      ) : (
         <ul class="rows">
-          {rows.value.map((row) => <li key={row.number} class="arrives"><span class="faint">{timeOfDay(row.at)}</span><b>{row.statement}</b><code class="grow clip" title={row.text}>{row.text}</code></li>)}
+          {rows.map(({ number, at, message }) => (
+            <li key={number} class="arrives">
+              <span class="faint">{timeOfDay(at)}</span>
+              <b>{message.channel.split("/").at(-1)}</b>
+              <code class="grow clip" title={JSON.stringify(message.data)}>
+                {JSON.stringify(message.data)}
+              </code>
+            </li>
+          ))}
         </ul>
       )}
     </Card>

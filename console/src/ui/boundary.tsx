@@ -1,7 +1,7 @@
 // An error in the code of a page ends that page, not the console.
 
 import { Component, type ComponentChildren } from "preact";
-import { Page } from "./kit";
+import { Button, Page } from "./kit";
 
 interface Props {
   /** The address of the page. Another address is tried anew. */
@@ -12,7 +12,9 @@ interface Props {
 export class Boundary extends Component<Props, { failed?: { address: string; message: string } }> {
   componentDidCatch(error: unknown) {
     console.error(error);
-    this.setState({ failed: { address: this.props.address, message: error instanceof Error ? error.message : String(error) } });
+    this.setState({
+      failed: { address: this.props.address, message: error instanceof Error ? error.message : String(error) },
+    });
   }
 
   render({ address, children }: Props) {
@@ -22,7 +24,7 @@ export class Boundary extends Component<Props, { failed?: { address: string; mes
       <Page title="This page cannot be shown">
         <div class="state error" role="alert">
           <p>The console made a mistake here: {failed.message}</p>
-          <button type="button" onClick={() => this.setState({ failed: undefined })}>Try again</button>
+          <Button onClick={() => this.setState({ failed: undefined })}>Try again</Button>
         </div>
       </Page>
     );

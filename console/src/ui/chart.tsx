@@ -2,7 +2,8 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { valueLabels } from "./lines";
+import { between, timeLabels, valueLabels } from "../values/numbers";
+import { type Data, isolated } from "../values/series";
 
 export interface Line {
   label: string;
@@ -12,7 +13,6 @@ export interface Line {
   /** The lengths of dashes and gaps in pixels; a solid line without it. */
   dash?: number[];
 }
-export type Data = [x: number[], ...y: (number | null | undefined)[][]];
 
 /**
  * Returns the colour of a custom property as `rgb(…)`; the property itself contains one for light and one for dark.
@@ -28,26 +28,9 @@ function colorOf(name: string): string {
 
 const faded = (color: string) => color.replace(/^rgb\((.*)\)$/, "rgba($1, 0.12)");
 
-/** Returns the labels of the time axis, as exact as the shown span requires. Midnight shows the date. */
-function timeLabels(splits: number[]): string[] {
-  const span = splits[splits.length - 1] - splits[0];
-  const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-  const time = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined, hourCycle: "h23" });
-  return splits.map((seconds) => {
-    const at = new Date(seconds * 1000);
-    const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
-    return (isMidnight || span > 3 * 86_400 ? day : time).format(at);
-  });
-}
-
 /** Returns the width that the labels of an axis need, in pixels. */
-const widthOf = (labels: string[] | null) => Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
-
-/** Returns the indices of values without a neighbour, which a line alone would not show. */
-function isolated(values: ArrayLike<number | null | undefined>): number[] {
-  const has = (index: number) => index >= 0 && index < values.length && values[index] != null;
-  return Array.from(values, (_, index) => index).filter((index) => has(index) && !has(index - 1) && !has(index + 1));
-}
+const widthOf = (labels: string[] | null) =>
+  Math.max(48, 14 + 7 * Math.max(0, ...(labels ?? []).map((label) => label.length)));
 
 export interface ChartHandle {
   /** Shows other data and keeps the zoom. */
@@ -84,7 +67,10 @@ export function Chart(props: {
         width: 1.75,
         dash: line.dash,
         fill: props.fill ? faded(colorOf(line.color)) : undefined,
-        points: { size: 5, filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])) },
+        points: {
+          size: 5,
+          filter: (chart: uPlot, index: number, show: boolean) => (show ? null : isolated(chart.data[index])),
+        },
         spanGaps: false,
       }));
       const axis = { stroke: colorOf("--faint"), grid, ticks: { show: false }, font: "12px system-ui", size: 34 };
@@ -95,14 +81,22 @@ export function Chart(props: {
           legend: { show: false },
           cursor: { drag: { x: true, y: false }, points: { size: 7 } },
           scales: { x: { range: (_, min, max) => rangeOf(min, max) } },
-          axes: [{ ...axis, space: 80, values: (_, splits) => timeLabels(splits) }, { ...axis, size: (_, labels) => widthOf(labels), space: 32, values: (_, splits) => valueLabels(splits) }],
+          axes: [
+            { ...axis, space: 80, values: (_, splits) => timeLabels(splits) },
+            { ...axis, size: (_, labels) => widthOf(labels), space: 32, values: (_, splits) => valueLabels(splits) },
+          ],
           series: [{}, ...drawn, ...(props.band ? drawn : [])],
-          bands: props.band ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) })) : [],
+          bands: props.band
+            ? drawn.map((line, index) => ({ series: [index + 1, index + 1 + drawn.length], fill: faded(line.stroke) }))
+            : [],
           hooks: {
             setSelect: [(chart) => (zoomed.current = chart.select.width > 0)],
             setCursor: [(chart) => showValues(chart)],
             // The shown span, which tests read.
-            setScale: [({ scales: { x } }) => Object.assign(element.dataset, { from: Math.round(x.min ?? 0), to: Math.round(x.max ?? 0) })],
+            setScale: [
+              ({ scales: { x } }) =>
+                Object.assign(element.dataset, { from: Math.round(x.min ?? 0), to: Math.round(x.max ?? 0) }),
+            ],
           },
         },
         last,
@@ -129,13 +123,17 @@ export function Chart(props: {
         if (most == null || least == null) return "";
         return `${line.label} ${between(least, most)}${line.unit ? ` ${line.unit}` : ""}`;
       });
-      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString("en-GB"), ...parts.filter(Boolean)].join("  ·  ");
+      readout.textContent = [new Date(data[0][at] * 1000).toLocaleString("en-GB"), ...parts.filter(Boolean)].join(
+        "  ·  ",
+      );
     };
     make();
     // The listener runs before that of the chart, which asks for the range.
     const unzoom = () => (zoomed.current = false);
     element.addEventListener("dblclick", unzoom, true);
-    const observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: props.height }));
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: props.height }),
+    );
     observer.observe(element);
     dark.addEventListener("change", make);
     props.handle?.({
@@ -156,13 +154,12 @@ export function Chart(props: {
   useEffect(() => plot.current?.setData(props.data, !zoomed.current), [props.data]);
   return (
     <div class="chart" ref={box} role="img" aria-label={props.label}>
-      {props.unit && <div class="unit" aria-hidden="true">{props.unit}</div>}
+      {props.unit && (
+        <div class="unit" aria-hidden="true">
+          {props.unit}
+        </div>
+      )}
       <div class="readout" aria-hidden="true" />
     </div>
   );
 }
-
-const numbers = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 5 });
-export const format = (value: number) => numbers.format(value);
-/** Returns a value, or the least and the most of a group of values. */
-export const between = (least: number, most: number) => (least === most ? format(most) : `${format(least)} to ${format(most)}`);

@@ -18,12 +18,30 @@ export function DeviceField({ name }: { name: string }) {
     return () => clearTimeout(timer);
   }, [typed.value]);
   const { devices = [], isAll = true } = found.data.value ?? {};
-  const hint = found.error.value?.message ?? (isAll ? undefined : `The first ${MOST} of more. Type a part of the name, the id or the serial number to find others.`);
+  const hint =
+    found.error.value?.message ??
+    (isAll
+      ? undefined
+      : `The first ${MOST} of more. Type a part of the name, the id or the serial number to find others.`);
   return (
     <>
-      <Field label="Find a device"><input type="search" autocomplete="off" spellcheck={false} value={typed.value} onInput={(event) => (typed.value = event.currentTarget.value)} /></Field>
+      <Field label="Find a device">
+        <input
+          type="search"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed.value}
+          onInput={(event) => (typed.value = event.currentTarget.value)}
+        />
+      </Field>
       <Field label="Device" hint={hint}>
-        <select name={name} required>{devices.map((one) => <option key={one.id} value={one.id}>{one.name ?? one.id} ({one.id})</option>)}</select>
+        <select name={name} required>
+          {devices.map((one) => (
+            <option key={one.id} value={one.id}>
+              {one.name ?? one.id} ({one.id})
+            </option>
+          ))}
+        </select>
       </Field>
     </>
   );

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { leaving, unsaved } from "../router";
+import { Button } from "./button";
 import { Icon } from "./icon";
 
 const LOST = "what you entered in this window";
@@ -34,7 +35,9 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>
       <div class="card-head">
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="plain" aria-label="Close" onClick={close}><Icon name="cross" /></button>
+        <Button class="plain" label="Close" onClick={close}>
+          <Icon name="cross" />
+        </Button>
       </div>
       {props.children}
     </dialog>

@@ -31,12 +31,30 @@ export function Find({ pages, onClose }: { pages: { word: string; title: string 
     return () => clearTimeout(timer);
   }, [typed.value]);
   const groups = useGroups();
-  const devices = useLoad(() => (text.value ? findDevices(text.value, MOST) : Promise.resolve({ devices: [], isAll: true })), [text.value]);
+  const devices = useLoad(
+    () => (text.value ? findDevices(text.value, MOST) : Promise.resolve({ devices: [], isAll: true })),
+    [text.value],
+  );
   const part = typed.value.trim();
   const hits: Hit[] = [
-    ...pages.filter(({ title }) => has(title, part)).map(({ word, title }) => ({ kind: "page", text: title, about: "", address: link([word]) })),
-    ...(devices.data.value?.devices ?? []).map((one) => ({ kind: "device", text: one.name ?? one.id, about: `${one.type ?? ""} ${one.id}`, address: link(["devices", one.id]) })),
-    ...(part ? (groups.data.value?.all ?? []) : []).filter(({ path }) => has(path, part)).slice(0, MOST).map((one) => ({ kind: "group", text: one.path, about: "", address: link(["devices"], { group: one.object.id }) })),
+    ...pages
+      .filter(({ title }) => has(title, part))
+      .map(({ word, title }) => ({ kind: "page", text: title, about: "", address: link([word]) })),
+    ...(devices.data.value?.devices ?? []).map((one) => ({
+      kind: "device",
+      text: one.name ?? one.id,
+      about: `${one.type ?? ""} ${one.id}`,
+      address: link(["devices", one.id]),
+    })),
+    ...(part ? (groups.data.value?.all ?? []) : [])
+      .filter(({ path }) => has(path, part))
+      .slice(0, MOST)
+      .map((one) => ({
+        kind: "group",
+        text: one.path,
+        about: "",
+        address: link(["devices"], { group: one.object.id }),
+      })),
   ];
   const at = Math.min(chosen.value, hits.length - 1);
   const go = (hit?: Hit) => {
@@ -54,17 +72,47 @@ export function Find({ pages, onClose }: { pages: { word: string; title: string 
   const isSearching = devices.loading.value || text.value !== part;
   return (
     <Dialog title="Find" onClose={onClose}>
-      <input type="search" autofocus {...COMBOBOX} aria-label="A page, a name, a type, an id or a serial number" aria-controls={`${id}-hits`} aria-expanded={hits.length > 0} aria-activedescendant={hits.length > 0 ? `${id}-${at}` : undefined}
-        placeholder="A page, a name, a type, an id or a serial number" autocomplete="off" autocapitalize="none" spellcheck={false} value={typed.value}
-        onInput={(event) => ([typed.value, chosen.value] = [event.currentTarget.value, 0])} onKeyDown={onKey} />
+      <input
+        type="search"
+        autofocus
+        {...COMBOBOX}
+        aria-label="A page, a name, a type, an id or a serial number"
+        aria-controls={`${id}-hits`}
+        aria-expanded={hits.length > 0}
+        aria-activedescendant={hits.length > 0 ? `${id}-${at}` : undefined}
+        placeholder="A page, a name, a type, an id or a serial number"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        value={typed.value}
+        onInput={(event) => ([typed.value, chosen.value] = [event.currentTarget.value, 0])}
+        onKeyDown={onKey}
+      />
       <ul id={`${id}-hits`} class="hits" role="listbox" aria-label="What was found">
         {hits.map((hit, index) => (
-          <li key={hit.kind + hit.address} id={`${id}-${index}`} role="option" aria-selected={index === at} onClick={() => go(hit)}>
-            <span class="grow clip">{hit.text} <span class="faint">{hit.about}</span></span> <span class="mark">{hit.kind}</span>
+          <li
+            key={hit.kind + hit.address}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            onClick={() => go(hit)}>
+            <span class="grow clip">
+              {hit.text} <span class="faint">{hit.about}</span>
+            </span>{" "}
+            <span class="mark">{hit.kind}</span>
           </li>
         ))}
       </ul>
-      <p class="hint" role="status">{devices.error.value?.message ?? (part && isSearching ? "Searching" : part && hits.length === 0 ? "Nothing was found." : devices.data.value && !devices.data.value.isAll ? `The first ${MOST} devices; type more to find others.` : "")}</p>
+      <p class="hint" role="status">
+        {(devices.error.value ?? groups.error.value)?.message ??
+          (part && isSearching
+            ? "Searching"
+            : part && hits.length === 0
+              ? "Nothing was found."
+              : devices.data.value && !devices.data.value.isAll
+                ? `The first ${MOST} devices; type more to find others.`
+                : "")}
+      </p>
     </Dialog>
   );
 }

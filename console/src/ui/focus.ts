@@ -9,7 +9,8 @@ interface Place {
 }
 
 const rowsOf = (list: Element) => [...list.querySelectorAll<HTMLElement>("[data-key]")];
-const controlOf = (row: Element | undefined) => [...(row?.querySelectorAll<HTMLElement>("button, a, input") ?? [])].at(-1);
+const controlOf = (row: Element | undefined) =>
+  [...(row?.querySelectorAll<HTMLElement>("button, a, input") ?? [])].at(-1);
 
 /**
  * Moves the focus to the same row, or to the row that took its place, when the focused control of a list disappears.
@@ -25,7 +26,14 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>): void {
       place.current = row && { key: row.dataset.key, index: rowsOf(root).indexOf(row) };
     };
     // A control that is still there lost the focus because the user went elsewhere.
-    const forget = (event: FocusEvent) => queueMicrotask(() => (event.target as HTMLElement).isConnected && event.relatedTarget !== null && !root.contains(event.relatedTarget as Node) && (place.current = null));
+    const forget = (event: FocusEvent) =>
+      queueMicrotask(
+        () =>
+          (event.target as HTMLElement).isConnected &&
+          event.relatedTarget !== null &&
+          !root.contains(event.relatedTarget as Node) &&
+          (place.current = null),
+      );
     const leave = (event: MouseEvent) => !root.contains(event.target as Node) && (place.current = null);
     root.addEventListener("focusin", note);
     root.addEventListener("focusout", forget);
@@ -40,7 +48,9 @@ export function useKeptFocus(list: RefObject<HTMLElement | null>): void {
     if (!place.current || !list.current || document.activeElement !== document.body) return;
     const { key, index } = place.current;
     const rows = rowsOf(list.current);
-    const control = controlOf(rows.find((row) => row.dataset.key === key) ?? rows[Math.min(Math.max(index, 0), rows.length - 1)]);
+    const control = controlOf(
+      rows.find((row) => row.dataset.key === key) ?? rows[Math.min(Math.max(index, 0), rows.length - 1)],
+    );
     (control ?? list.current).focus({ preventScroll: true });
   });
 }

@@ -1,18 +1,25 @@
 // The small components that all pages use.
 
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { signal, useSignal } from "@preact/signals";
-import type { Loaded } from "../load";
 import { asError } from "../load";
+import { Button } from "./button";
+import { Dialog } from "./dialog";
 import { Icon } from "./icon";
 import { ask, type Question } from "./question";
 
+export { Button } from "./button";
 export { Dialog } from "./dialog";
 export { Icon, type IconName } from "./icon";
 
 /** A page. Its heading gets the focus when the page opens, so that screen readers start there. */
-export function Page(props: { title: string; sub?: ComponentChildren; actions?: ComponentChildren; children: ComponentChildren }) {
+export function Page(props: {
+  title: string;
+  sub?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${props.title} · platform`;
@@ -22,7 +29,9 @@ export function Page(props: { title: string; sub?: ComponentChildren; actions?: 
     <>
       <header class="page-head">
         <div class="page-title">
-          <h1 tabIndex={-1} ref={heading}>{props.title}</h1>
+          <h1 tabIndex={-1} ref={heading}>
+            {props.title}
+          </h1>
           {props.sub && <p class="sub">{props.sub}</p>}
         </div>
         {props.actions && <div class="actions">{props.actions}</div>}
@@ -32,7 +41,12 @@ export function Page(props: { title: string; sub?: ComponentChildren; actions?: 
   );
 }
 
-export function Card(props: { title?: ComponentChildren; aside?: ComponentChildren; class?: string; children: ComponentChildren }) {
+export function Card(props: {
+  title?: ComponentChildren;
+  aside?: ComponentChildren;
+  class?: string;
+  children: ComponentChildren;
+}) {
   const id = useId();
   return (
     <section class={`card ${props.class ?? ""}`} aria-labelledby={props.title ? id : undefined}>
@@ -44,37 +58,6 @@ export function Card(props: { title?: ComponentChildren; aside?: ComponentChildr
       )}
       {props.children}
     </section>
-  );
-}
-
-/** What a list shows instead of rows: that it loads, why it failed, or that it is empty and what to do. */
-export function States<T>(props: {
-  of: Loaded<T>;
-  isEmpty?: (data: T) => boolean;
-  empty?: ComponentChildren;
-  children: (data: T) => ComponentChildren;
-}) {
-  const { data, error, isOld, reload } = props.of;
-  // Whether other filters gave no rows says nothing about the present ones.
-  const isUnknown = data.value === undefined || (isOld.value && props.isEmpty?.(data.value));
-  const shown = isUnknown ? undefined : data.value;
-  return (
-    <>
-      {error.value && (
-        <div class="state error" role="alert">
-          <p>{error.value.message}</p>
-          <button type="button" onClick={reload}>Try again</button>
-        </div>
-      )}
-      {shown === undefined && !error.value && (
-        <div class="state" aria-busy="true">
-          <span class="skeleton" /><span class="skeleton" /><span class="skeleton" />
-          <span class="hidden">Loading</span>
-        </div>
-      )}
-      {shown !== undefined &&
-        (props.isEmpty?.(shown) ? <div class="state">{props.empty ?? <p>There is nothing yet.</p>}</div> : props.children(shown))}
-    </>
   );
 }
 
@@ -113,7 +96,10 @@ const dismiss = (id: number) => (toasts.value = toasts.value.filter((toast) => t
 /** Undoes an action, once. */
 const undo = (toast: Toast) => {
   dismiss(toast.id);
-  toast.undo?.().then(() => tell("Undone."), (error) => tell(`It could not be undone: ${asError(error).message}`, true));
+  toast.undo?.().then(
+    () => tell("Undone."),
+    (error) => tell(`It could not be undone: ${asError(error).message}`, true),
+  );
 };
 
 export function Toasts() {
@@ -122,8 +108,14 @@ export function Toasts() {
       {toasts.value.map((toast) => (
         <div key={toast.id} class={toast.bad ? "toast bad" : "toast"}>
           <span>{toast.text}</span>
-          {toast.undo && <button type="button" class="plain" onClick={() => undo(toast)}>Undo</button>}
-          <button type="button" class="plain" aria-label="Dismiss" onClick={() => dismiss(toast.id)}><Icon name="cross" /></button>
+          {toast.undo && (
+            <Button class="plain" onClick={() => undo(toast)}>
+              Undo
+            </Button>
+          )}
+          <Button class="plain" label="Dismiss" onClick={() => dismiss(toast.id)}>
+            <Icon name="cross" />
+          </Button>
         </div>
       ))}
     </div>
@@ -158,7 +150,13 @@ export function Action(props: {
   };
   return (
     // A disabled button would lose the focus.
-    <button type="button" class={props.class} disabled={props.disabled} aria-disabled={busy.value} aria-label={props.label} onClick={run}>
+    <button
+      type="button"
+      class={props.class}
+      disabled={props.disabled}
+      aria-disabled={busy.value}
+      aria-label={props.label}
+      onClick={run}>
       {props.children}
     </button>
   );
@@ -175,25 +173,34 @@ export function Field(props: { label: string; hint?: ComponentChildren; children
 }
 
 /** A choice of one of a few options, as buttons that stay pressed. */
-export function Choice(props: { label: string; options: [value: string, text: string][]; value: string; onChange: (value: string) => void }) {
+export function Choice(props: {
+  label: string;
+  options: [value: string, text: string][];
+  value: string;
+  onChange: (value: string) => void;
+}) {
   return (
     <div class="choice" role="group" aria-label={props.label}>
       {props.options.map(([value, text]) => (
-        <button key={value} type="button" aria-pressed={props.value === value} onClick={() => props.onChange(value)}>{text}</button>
+        <button key={value} type="button" aria-pressed={props.value === value} onClick={() => props.onChange(value)}>
+          {text}
+        </button>
       ))}
     </div>
   );
 }
 
-/** A form with a button that sends it. An error of the server or of `send` is shown above the button. */
-export function Form(props: {
+interface FormProps {
   send: (data: FormData, form: HTMLFormElement) => Promise<unknown>;
   action: string;
   disabled?: boolean;
   /** The content beside the button. */
   beside?: ComponentChildren;
   children: ComponentChildren;
-}) {
+}
+
+/** A form with a button that sends it. An error of the server or of `send` is shown above the button. */
+export function Form(props: FormProps) {
   const problem = useSignal("");
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -205,12 +212,63 @@ export function Form(props: {
       problem.value = asError(failed).message;
     }
   };
-  const button = <button type="submit" class="primary" disabled={props.disabled}>{props.action}</button>;
+  const button = (
+    <button type="submit" class="primary" disabled={props.disabled}>
+      {props.action}
+    </button>
+  );
   return (
     <form class="stacked" data-kept onSubmit={submit}>
       {props.children}
-      {problem.value && <p class="problem" role="alert">{problem.value}</p>}
-      {props.beside ? <div class="between">{button}{props.beside}</div> : button}
+      {problem.value && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {props.beside ? (
+        <div class="between">
+          {button}
+          {props.beside}
+        </div>
+      ) : (
+        button
+      )}
     </form>
+  );
+}
+
+/** What is known of one thing: names with values. Facts that are `false` are left out. */
+export function FactList({ of: facts }: { of: (false | [name: string, value: ComponentChildren])[] }) {
+  const known = facts.filter((fact) => fact !== false);
+  return (
+    <dl class="facts">
+      {known.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+/** What a window does when it closes, and when it has changed something. */
+export interface WindowProps {
+  onClose: () => void;
+  onChanged: () => void;
+}
+
+/** A window with a form. It closes when the form was sent. */
+export function FormDialog(props: FormProps & { title: string; onClose: () => void; onChanged?: () => void }) {
+  const { title, onClose, onChanged, send, ...form } = props;
+  const sendAndClose: FormProps["send"] = async (data, element) => {
+    await send(data, element);
+    onChanged?.();
+    onClose();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form send={sendAndClose} {...form} />
+    </Dialog>
   );
 }

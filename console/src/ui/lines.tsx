@@ -25,16 +25,3 @@ export function LineMark({ index }: { index: number }) {
     </svg>
   );
 }
-
-/** Returns the labels of an axis of values, with as many digits as its steps need. */
-export function valueLabels(splits: number[]): string[] {
-  const most = Math.max(...splits.map(Math.abs));
-  const step = Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) || most || 1;
-  if (most >= 1e6 || (most > 0 && most < 1e-3)) {
-    const digits = Math.min(6, Math.max(0, Math.ceil(Math.log10(most / step))));
-    const words = new Intl.NumberFormat("en-GB", { notation: "engineering", maximumFractionDigits: digits });
-    return splits.map((value) => (value === 0 ? "0" : words.format(value)));
-  }
-  const words = new Intl.NumberFormat("en-GB", { maximumFractionDigits: Math.min(9, Math.max(0, Math.ceil(-Math.log10(step)))) });
-  return splits.map((value) => words.format(value));
-}

@@ -63,13 +63,29 @@ function Confirmation({ of: question }: { of: Asked }) {
         {question.text && <p>{question.text}</p>}
         {question.typed && (
           <label class="field">
-            <span class="label">Type <b>{question.typed}</b> to confirm</span>
-            <input autofocus value={typed.value} autocomplete="off" autocapitalize="none" spellcheck={false} onInput={(event) => (typed.value = event.currentTarget.value)} />
+            <span class="label">
+              Type <b>{question.typed}</b> to confirm
+            </span>
+            <input
+              autofocus
+              value={typed.value}
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              onInput={(event) => (typed.value = event.currentTarget.value)}
+            />
           </label>
         )}
         <div class="between">
-          <button type="button" ref={cancel} onClick={() => question.decide(false)}>Cancel</button>
-          <button type="submit" class="danger" disabled={!ready.value || (question.typed !== undefined && typed.value.trim() !== question.typed)}>{question.button}</button>
+          <button type="button" ref={cancel} onClick={() => question.decide(false)}>
+            Cancel
+          </button>
+          <button
+            type="submit"
+            class="danger"
+            disabled={!ready.value || (question.typed !== undefined && typed.value.trim() !== question.typed)}>
+            {question.button}
+          </button>
         </div>
       </form>
     </Dialog>

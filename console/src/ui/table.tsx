@@ -40,10 +40,12 @@ function useWholeInPrint(): boolean {
   return isWhole.value;
 }
 
-/** Copies selected rows as lines with tabs, as a spreadsheet takes them. A selection within a row is copied as it is. */
+/** Copies selected rows as lines with tabs, as spreadsheets take them. A selection within a row is copied as it is. */
 function copyLines(event: ClipboardEvent): void {
   const selection = getSelection();
-  const rows = [...(event.currentTarget as HTMLElement).querySelectorAll(".virtual-row")].filter((row) => selection?.containsNode(row, true));
+  const rows = [...(event.currentTarget as HTMLElement).querySelectorAll(".virtual-row")].filter((row) =>
+    selection?.containsNode(row, true),
+  );
   if (rows.length < 2) return;
   const lines = rows.map((row) => [...row.children].map((cell) => cell.textContent?.trim()).join("\t"));
   event.clipboardData?.setData("text/plain", lines.join("\n"));
@@ -94,12 +96,26 @@ export function VirtualTable<T>(props: {
     if (until >= props.items.length) props.onEnd?.();
   }, [until, props.items.length]);
   const columns = props.columns.filter((column) => !narrow || !column.wide);
-  const grid = { gridTemplateColumns: columns.map((column) => (narrow && column.narrow?.width) || column.width).join(" ") };
+  const grid = {
+    gridTemplateColumns: columns.map((column) => (narrow && column.narrow?.width) || column.width).join(" "),
+  };
   return (
-    <div class={narrow ? "virtual narrow" : "virtual"} ref={box} onScroll={measure} onCopy={copyLines} role="table" aria-label={props.label} aria-rowcount={props.total ?? props.items.length} tabIndex={0}>
+    <div
+      class={narrow ? "virtual narrow" : "virtual"}
+      ref={box}
+      onScroll={measure}
+      onCopy={copyLines}
+      role="table"
+      aria-label={props.label}
+      aria-rowcount={props.total ?? props.items.length}
+      tabIndex={0}>
       <div class="virtual-head" role="rowgroup">
         <div role="row" class="virtual-row" style={grid}>
-          {columns.map((column) => <div key={column.title} role="columnheader">{column.hiddenTitle ? <span class="hidden">{column.title}</span> : column.title}</div>)}
+          {columns.map((column) => (
+            <div key={column.title} role="columnheader">
+              {column.hiddenTitle ? <span class="hidden">{column.title}</span> : column.title}
+            </div>
+          ))}
         </div>
       </div>
       <div role="rowgroup" class="virtual-body" style={{ height: `${props.items.length * row}px` }}>
@@ -110,9 +126,12 @@ export function VirtualTable<T>(props: {
             data-key={props.keyOf(item)}
             aria-rowindex={from + index + 1}
             class={`virtual-row ${props.rowClass?.(item) ?? ""}`}
-            style={{ ...grid, transform: `translateY(${(from + index) * row}px)` }}
-          >
-            {columns.map((column) => <div key={column.title} role="cell">{narrow && column.narrow ? column.narrow.cell(item) : column.cell(item)}</div>)}
+            style={{ ...grid, transform: `translateY(${(from + index) * row}px)` }}>
+            {columns.map((column) => (
+              <div key={column.title} role="cell">
+                {narrow && column.narrow ? column.narrow.cell(item) : column.cell(item)}
+              </div>
+            ))}
           </div>
         ))}
       </div>

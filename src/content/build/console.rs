@@ -70,7 +70,7 @@ fn prepare(console: &Path, workshop: &Path) -> Result<PathBuf, String> {
         return Ok(workshop.to_owned());
     }
     fs::remove_file(&installed).ok();
-    let arguments = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"];
+    let arguments = ["ci", "--omit=dev", "--no-audit", "--no-fund", "--ignore-scripts"];
     let npm = Command::new("npm").args(arguments).current_dir(workshop).output();
     let npm = npm.map_err(|error| format!("npm cannot be run: {error}"))?;
     if !npm.status.success() {

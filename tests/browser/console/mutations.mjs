@@ -1,13 +1,14 @@
 // A set of faults in the console, and the flows that must notice them. Run before a release:
 //
 //   node mutations.mjs --server <program> [--browser <program>] [--only <parts of faults, between |>]
+//   node mutations.mjs --check
 //
 // Each fault replaces one text of the console's source, which must occur exactly once. It counts as noticed when the
 // flows whose names contain the given text fail; the same flows pass without the fault. Fewer than nine in ten noticed
-// faults are a failure.
+// faults are a failure. `--check` runs no flow; it only says which faults no longer fit the source or the flows.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,31 +23,31 @@ const LEAST_NOTICED = 0.9;
 /** Name of the fault, file below console/src, text, replacement, part of the names of flows. */
 const FAULTS = [
   ["charts draw nothing", "ui/chart.tsx", "width: 1.75,", "width: 1.75,\n        show: false,", "chart shows peaks"],
-  ["the middle instead of the most", "pages/device/charts.tsx", '[...columns.map(column("max")),', '[...columns.map(column("min")),', "chart shows peaks"],
-  ["outages are bridged", "pages/device/charts.tsx", "const LONG = 3;", "const LONG = 3000;", "chart shows peaks"],
+  ["the middle instead of the most", "values/series.ts", '[...columns.map(column("max")),', '[...columns.map(column("min")),', "chart shows peaks"],
+  ["outages are bridged", "values/series.ts", "const LONG = 3;", "const LONG = 3000;", "chart shows peaks"],
   ["the axis follows the data", "ui/chart.tsx", "if (props.span && !zoomed.current)", "if (false)", "chart shows peaks"],
   ["single values are not drawn", "ui/chart.tsx", "(show ? null : isolated(chart.data[index]))", "[]", "single value"],
   ["zoom does nothing", "ui/chart.tsx", "(zoomed.current = chart.select.width > 0)", "(zoomed.current = false)", "drag zooms"],
   ["a double click keeps the zoom", "ui/chart.tsx", "const unzoom = () => (zoomed.current = false);", "const unzoom = () => {};", "drag zooms"],
   ["log-out leaves the log-in valid", "log_in.ts", 'await call("DELETE", "/user/currentUser/tokens/current");', "", "log out ends the session"],
-  ["available and unavailable are swapped", "pages/overview.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],
+  ["available and unavailable are swapped", "pages/overview/page.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],
   ["a part looks like a whole", "ui/standing.tsx", "const isPartial = !!next;", "const isPartial = false;", "cannot be loaded"],
-  ["pages are followed by number", "list.ts", "const following = await page(next);\n      if (run", 'const following = await page(next.replace(/&after=[^&]*/, ""));\n      if (run', "reaches its end"],
+  ["pages are followed by number", "list.ts", "await readPage<T>(next, member);", 'await readPage<T>(next.replace(/&after=[^&]*/, ""), member);', "reaches its end"],
   ["a page that failed ends the list", "list.ts", "problem: asError(failed).message }", 'problem: "", next: undefined }', "cannot be loaded"],
-  ["an empty page ends the list", "list.ts", "items.length < wanted && pages < MOST_PAGES", "false", "rights for one device"],
+  ["an empty page ends the list", "list.ts", "mostPages: MOST_PAGES,", "mostPages: 1,", "rights for one device"],
   ["narrow users are not subscribed", "scope.ts", "channels: (seen.value?.ids ?? []).map((id) => `/${kind}/${id}`)", "channels: []", "rights for one device"],
   ["rights by groups are unknown", "api.ts", "[me.devicePermissions ?? {}, ...ofGroups]", "[me.devicePermissions ?? {}]", "from a group of users"],
-  ["everything claims to be live", "load.ts", "live !== undefined && live.isWhole !== false && channels.length > 0 && accepted.value === channels.length", "true", "rights for a group"],
+  ["everything claims to be live", "values/standing.ts", "isConnected && isWhole && channels > 0 && accepted === channels && !hasFailed", "isConnected", "rights for a group"],
   ["aggregates claim to be live", "pages/device/charts.tsx", "aggregation ? undefined : {", "{", "arrives late"],
-  ["null is zero", "pages/overview.tsx", "counts.every((one) => one !== null) ? counts : countSeen()", "counts.map((one) => one ?? 0)", "rights for one device"],
-  ["nothing watched is all well", "pages/overview.tsx", "isWatched: watched.managedObjects.length > 0", "isWatched: true", "rights for one device"],
-  ["everybody sees the server page", "shell.tsx", 'can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ") }', "true }", "without rights"],
+  ["null is zero", "pages/overview/page.tsx", "counts.every((one) => one !== null) ? counts : countSeen()", "counts.map((one) => one ?? 0)", "rights for one device"],
+  ["nothing watched is all well", "pages/overview/page.tsx", "isWatched: watched.items.length > 0", "isWatched: true", "rights for one device"],
+  ["everybody sees the server page", "shell.tsx", 'can("ROLE_TENANT_STATISTICS_READ", "ROLE_TENANT_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_READ"),\n  },', "true },", "without rights"],
   ["an old open alarm is hidden", "pages/device/lists.tsx", "params: { source: id, status: OPEN },", "params: { source: id, status: undefined },\n    pageSize: 50,", "old alarm that is still open"],
   ["the oldest operations of a device", "pages/device/lists.tsx", "params: { deviceId: device.id, revert: true },", "params: { deviceId: device.id },", "old alarm that is still open"],
-  ["filtered devices are not live", "pages/devices.tsx", "if (!isPlain) again();", "", "filtered list of devices"],
-  ["no search by external id", "search.ts", "found.filter((id): id is string => id !== null)", "([] as string[])", "serial number"],
-  ["no search by id", "search.ts", " or id eq '${text}'", "", "serial number"],
-  ["searches distinguish case", "search.ts", "[text, text.toLowerCase(),", "[text,", "serial number"],
+  ["filtered devices are not live", "pages/devices/page.tsx", "if (!isPlain) again();", "", "filtered list of devices"],
+  ["no search by external id", "search.ts", "found.filter((id) => id !== undefined)", "([] as string[])", "serial number"],
+  ["no search by id", "values/filters.ts", " or id eq '${text}'", "", "serial number"],
+  ["searches distinguish case", "values/filters.ts", "[text, text.toLowerCase(),", "[text,", "serial number"],
   ["withdrawn rights stay", "api.ts", "if (rights(now) !== rights(before)) session.value = now;", "", "withdrawn right"],
   ["rows stay after a refusal", "load.ts", "if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;", "", "withdrawn right"],
   ["a refused connection is ignored", "live.ts", "    if (denied) refreshRights();\n    return;", "    return;", "logged out without a click"],
@@ -56,65 +57,65 @@ const FAULTS = [
   ["the focus is lost with its row", "ui/focus.ts", "(control ?? list.current).focus({ preventScroll: true });", "", "focus stays"],
   ["text is thrown away by a click", "router.ts", "if (what && location.hash !== shown) {", "if (false) {", "unsaved text"],
   ["text is thrown away by Escape", "ui/dialog.tsx", "if (!isChanged.current || (await leaving.ask(LOST)))", "if (true)", "unsaved text"],
-  ["alarms without an id are rows", "load.ts", "if (!id) continue;", "", "not stored"],
-  ["cancel does nothing", "pages/why.tsx", 'body: { status: "FAILED", failureReason', 'body: { failureReason', "has an age"],
-  ["late values are the newest", "pages/device/charts.tsx", "if (at >= before) {", "if (true) {", "arrives late"],
-  ["empty texts blink", "ui/kit.tsx", "(props.isEmpty?.(shown) ?", "(props.isEmpty?.(shown) && !props.of.loading.value ?", "empty list stays"],
-  ["every change is counted again", "pages/overview.tsx", "take: (messages) => mayChange(messages) && soon() });\n  const soon = useCalm(CALM_SECONDS, of.reload);\n  return (\n    <Card class", "take: () => soon() });\n  const soon = useCalm(0, of.reload);\n  return (\n    <Card class", "quiet devices"],
-  ["all rows of a burst are drawn", "pages/live.tsx", "paused.value ? KEPT : DRAWN", "KEPT", "burst of five"],
+  ["alarms without an id are rows", "values/merge.ts", "if (!id) continue;", "", "not stored"],
+  ["cancel does nothing", "parts/why.tsx", 'body: { status: "FAILED", failureReason', 'body: { failureReason', "has an age"],
+  ["late values are the newest", "values/series.ts", "if (at >= before) {", "if (true) {", "arrives late"],
+  ["empty texts blink", "ui/loaded.tsx", "(props.isEmpty?.(shown) ?", "(props.isEmpty?.(shown) && !props.of.loading.value ?", "empty list stays"],
+  ["every change is counted again", "pages/overview/page.tsx", "take: (messages) => mayChangeCounts(known.current, messages) && soon(),\n  });\n  const soon = useCalm(CALM_SECONDS, of.reload);", "take: () => soon(),\n  });\n  const soon = useCalm(0, of.reload);", "quiet devices"],
+  ["all rows of a burst are drawn", "pages/live.tsx", "isPaused.value ? KEPT : DRAWN", "KEPT", "burst of five"],
   ["a kept page is logged in", "main.tsx", "event.persisted && location.reload()", "false", "browser kept"],
-  ["a file is cut at its first page", "list.ts", "[items, next] = [joined(items, following.items), following.next];\n    }\n    return items;\n  };\n  return", "[items, next] = [joined(items, following.items), undefined];\n    }\n    return items;\n  };\n  return", "saved as a file"],
+  ["a file is cut at its first page", "list.ts", "member, { keyOf })", "member, { keyOf, mostPages: 1 })", "saved as a file"],
   ["the old password stays", "log_in.ts", "body: { password } });", "body: {} });", "own password"],
-  ["a role of a user stays", "pages/users.tsx", "if (!roles.has(role.name) && own.has(role.name))", "if (false)", "role of its own"],
-  ["another tenant is deleted", "pages/tenants.tsx", 'const remove = () => call("DELETE", address)', 'const remove = () => call("DELETE", path`/tenant/tenants/staying`)', "edited and deleted by"],
-  ["the tree loads all members", "groups.ts", "pageSize: PAGE_SIZE, withChildren: false", "pageSize: PAGE_SIZE", "groups of devices are"],
-  ["passwords show in a preview", "pages/registration.tsx", "rowsOf(body, separator).filter", 'body.split("\\n").map((line) => line.split(separator)).filter', "each row that failed"],
-  ["a figure links to the wrong devices", "pages/overview.tsx", '{ availability: "UNAVAILABLE" })}><span class="dot unavailable"', '{ availability: "AVAILABLE" })}><span class="dot unavailable"', "counts of the overview"],
-  ["severities are rotated", "pages/overview.tsx", "{counts[index].toLocaleString()}", "{counts[(index + 1) % 4].toLocaleString()}", "counts of the overview"],
-  ["the least severe is first", "pages/overview.tsx", "RANK[a.severity] - RANK[b.severity]", "RANK[b.severity] - RANK[a.severity]", "counts of the overview"],
-  ["cleared alarms are counted", "pages/overview.tsx", "{ severity, resolved: false })).then", "{ severity })).then", "counts of the overview"],
-  ["minutes are seconds", "time.tsx", "relative.format(Math.round(seconds / 60), \"minute\")", "relative.format(Math.round(seconds), \"minute\")", "time ago"],
-  ["times are in UTC", "time.tsx", 'const clock = new Intl.DateTimeFormat(undefined, {', 'const clock = new Intl.DateTimeFormat(undefined, { timeZone: "UTC",', "zone of the viewer"],
-  ["delete user does nothing", "pages/users.tsx", 'call("DELETE", addressOf(user)).then(users.reload)', "users.reload()", "another one is deleted"],
-  ["a neighbour is deleted", "pages/users.tsx", 'call("DELETE", addressOf(user))', 'call("DELETE", addressOf({ ...user, userName: user.userName.replace(/\\d$/, "") }))', "another one is deleted"],
-  ["a new password is not sent", "pages/users.tsx", 'if (form.get("password")) body.password', "if (false) body.password", "another one is deleted"],
-  ["disable does nothing", "pages/users.tsx", "body: { enabled: !user.enabled }", "body: { enabled: user.enabled }", "logs in and is disabled"],
+  ["a role of a user stays", "pages/users/page.tsx", "await setRoles(address, form, loaded.data.value ?? [], own);", "", "role of its own"],
+  ["another tenant is deleted", "pages/tenants/page.tsx", 'const remove = () => call("DELETE", address)', 'const remove = () => call("DELETE", path`/tenant/tenants/staying`)', "edited and deleted by"],
+  ["the tree loads all members", "groups.ts", "pageSize: PAGE_SIZE, withChildren: false }", "pageSize: PAGE_SIZE }", "groups of devices are"],
+  ["passwords show in a preview", "values/csv.ts", "rowsOf(body, separator)\n", 'body.split("\\n").map((line) => line.split(separator))\n', "each row that failed"],
+  ["a figure links to the wrong devices", "pages/overview/page.tsx", '{ availability: "UNAVAILABLE" })}>\n            <span class="dot unavailable"', '{ availability: "AVAILABLE" })}>\n            <span class="dot unavailable"', "counts of the overview"],
+  ["severities are rotated", "pages/overview/page.tsx", "{counts[index].toLocaleString()}", "{counts[(index + 1) % 4].toLocaleString()}", "counts of the overview"],
+  ["the least severe is first", "values/merge.ts", "rankOf(a) - rankOf(b)", "rankOf(b) - rankOf(a)", "counts of the overview"],
+  ["cleared alarms are counted", "pages/overview/page.tsx", "{ severity, resolved: false })).then", "{ severity })).then", "counts of the overview"],
+  ["minutes are seconds", "values/times.ts", "relative.format(Math.round(seconds / 60), \"minute\")", "relative.format(Math.round(seconds), \"minute\")", "time ago"],
+  ["times are in UTC", "values/times.ts", 'const clock = new Intl.DateTimeFormat(undefined, {', 'const clock = new Intl.DateTimeFormat(undefined, { timeZone: "UTC",', "zone of the viewer"],
+  ["delete user does nothing", "pages/users/page.tsx", 'run={() => call("DELETE", address).then(props.onChanged)}', "run={async () => props.onChanged()}", "another one is deleted"],
+  ["a neighbour is deleted", "pages/users/page.tsx", 'call("DELETE", address).then(props.onChanged)', 'call("DELETE", address.replace(/\\d$/, "")).then(props.onChanged)', "another one is deleted"],
+  ["a new password is not sent", "pages/users/page.tsx", 'if (form.get("password")) body.password', "if (false) body.password", "another one is deleted"],
+  ["disable does nothing", "pages/users/page.tsx", "body: { enabled: !enabled }", "body: { enabled }", "logs in and is disabled"],
   ["acknowledge all does nothing", "pages/alarms.tsx", "withQuery(\"/alarm/alarms\", filter), { body: { status: to } })", "withQuery(\"/alarm/alarms\", filter), { body: { status: affected[0] } })", "are acknowledged"],
   ["clear all ignores the status of the view", "pages/alarms.tsx", 'shown === "ALL" ? from : from.filter', 'shown ? from : from.filter', "of a view are cleared"],
   ["clear all ignores the severity", "pages/alarms.tsx", "const filter = { status: affected.join(\",\"), severity };", "const filter = { status: affected.join(\",\") };", "of a view are cleared"],
-  ["a row clears the wrong way", "pages/alarms.tsx", 'run={() => change(alarm, "CLEARED")}', 'run={() => change(alarm, "ACKNOWLEDGED")}', "cleared by mistake"],
-  ["undo does nothing", "pages/alarms.tsx", "() => setStatus(alarm, before)", "() => Promise.resolve()", "cleared by mistake"],
+  ["a row clears the wrong way", "parts/alarm.tsx", 'run={() => change(alarm, "CLEARED")}', 'run={() => change(alarm, "ACKNOWLEDGED")}', "cleared by mistake"],
+  ["undo does nothing", "parts/alarm.tsx", "() => setStatus(alarm, before)", "() => Promise.resolve()", "cleared by mistake"],
   ["the filter of severity is not sent", "pages/alarms.tsx", "status === \"ALL\" ? undefined : status, severity, type, source }", "status === \"ALL\" ? undefined : status, type, source }", "filters of alarms"],
-  ["notifications ignore the filter", "pages/alarms.tsx", "(!severity || severity === alarm.severity)", "true", "filters of alarms"],
+  ["notifications ignore the filter", "pages/alarms.tsx", "isChosen(severity, alarm.severity)", "true", "filters of alarms"],
   ["no word has to be typed", "ui/question.tsx", "(question.typed !== undefined && typed.value.trim() !== question.typed)", "false", "double click destroys"],
   ["questions are skipped", "ui/kit.tsx", "if (question && !(await ask(question))) return;", "", "double click destroys"],
-  ["ids are not encoded", "api.ts", "return encodeURIComponent(text);", "return text;", "external id"],
+  ["ids are not encoded", "values/addresses.ts", "return encodeURIComponent(text);", "return text;", "external id"],
   ["anything is the id of a device", "pages/device/page.tsx", "if (/^\\d+$/.test(id))", "if (id)", "address cannot"],
-  ["groups show no roles", "pages/groups.tsx", "held: new Set(rolesOf(whole))", "held: new Set<string>()", "group shows the roles"],
-  ["a role is not taken away", "pages/groups.tsx", "if (!wanted.has(role.name) && held.has(role.name))", "if (false)", "group shows the roles"],
+  ["groups show no roles", "pages/users/groups.tsx", "held: new Set(rolesOf(whole))", "held: new Set<string>()", "group shows the roles"],
+  ["a role is not taken away", "pages/users/roles.tsx", "if (!wanted.has(role.name) && held.has(role.name))", "if (false)", "group shows the roles"],
   ["audit ignores the user", "pages/audit.tsx", "params: { user, type,", "params: { type,", "keeps to its filters"],
   ["audit ignores the type", "pages/audit.tsx", "params: { user, type,", "params: { user,", "keeps to its filters"],
   ["an operation goes to the first device", "ui/device_field.tsx", "<option key={one.id} value={one.id}>", "<option key={one.id} value={devices[0].id}>", "chosen device"],
-  ["new operations show an id", "pages/operations.tsx", "queueMicrotask(() => findNames(operations.data));", "", "chosen device"],
-  ["no reason of a pending operation", "pages/why.tsx", "diagnosis.value?.causes.map", "diagnosis.value?.causes.slice(0, 0).map", "created diagnosed and watched"],
-  ["every limit is half full", "pages/usage.tsx", "style={{ width: `${part * 100}%` }}", 'style={{ width: "50%" }}', "bar of a limit"],
-  ["the track is mirrored", "pages/device/track.tsx", "at!.lng! * shrink, -at!.lat!", "-at!.lng! * shrink, -at!.lat!", "has north"],
+  ["new operations show an id", "pages/operations/page.tsx", "queueMicrotask(() => findNames(operations.data));", "", "chosen device"],
+  ["no reason of a pending operation", "parts/why.tsx", "{causes.map((cause)", "{causes.slice(0, 0).map((cause)", "created diagnosed and watched"],
+  ["every limit is half full", "pages/tenants/usage.tsx", "style={{ width: `${part * 100}%` }}", 'style={{ width: "50%" }}', "bar of a limit"],
+  ["the track is mirrored", "values/track.ts", "at!.lng! * shrink, -at!.lat!", "-at!.lng! * shrink, -at!.lat!", "has north"],
   ["the newest place is the oldest", "pages/device/track.tsx", "shown[shown.length - 1]", "shown[0]", "has north"],
   ["lists end at their first page", "list.ts", "rest.value = { next, isBusy", "rest.value = { isBusy", "thousands of devices"],
-  ["a page is loaded twice", "list.ts", "...following.filter((item) => !known.has(keyOf(item)))", "...list.filter((item) => known.has(keyOf(item))), ...following", "thousands of devices"],
-  ["deleted devices stay", "load.ts", 'typeof inner === "string") changed.set(id, null);', 'typeof inner === "string") continue;', "new device and a new name"],
+  ["a page is loaded twice", "values/merge.ts", "...following.filter((item) => !known.has(keyOf(item)))", "...list.filter((item) => known.has(keyOf(item))), ...following", "thousands of devices"],
+  ["deleted devices stay", "values/merge.ts", 'typeof inner === "string") changed.set(id, null);', 'typeof inner === "string") continue;', "new device and a new name"],
   ["lists are not loaded again after a gap", "load.ts", "generation.value", "0", "long cut"],
   ["a silent connection looks live", "live.ts", "const SILENCE_MS = 13_000;", "const SILENCE_MS = 60_000;", "silent connection"],
-  ["storage has no standing", "pages/usage.tsx", "<Standing of={stored} />", "", "every card says"],
-  ["a window is read once", "pages/usage.tsx", "[address]);\n  useEvery(LIMIT_SECONDS, limits.reload);", "[address]);", "windows say"],
+  ["cards have no standing", "ui/loaded.tsx", "<Standing of={props.of} every={props.every} />", "", "every card says"],
+  ["a window is read once", "pages/tenants/usage.tsx", "[address]);\n  useEvery(LIMIT_SECONDS, limits.reload);", "[address]);", "windows say"],
   ["live writes are always live", "ui/standing.tsx", 'if (connection.value.state === "live") return', "if (connection.value) return", "during a cut"],
   ["a seventh line looks like the first", "ui/lines.tsx", "Math.floor(index / COLORS.length) % DASHES.length", "0", "told apart"],
   ["an axis has no unit", "pages/device/charts.tsx", "unit={panel.unit}", "", "told apart"],
   ["two colours look alike", "style.css", "--line-2: light-dark(#6a24cb", "--line-2: light-dark(#7a5c27", "told apart"],
   ["more charts are the same charts", "pages/device/charts.tsx", "(most.value += CHARTS_AT_FIRST)", "(most.value += 0)", "many series"],
   ["health is read once", "pages/applications.tsx", "useEvery(HEALTH_SECONDS, applications.reload);", "", "health of a microservice"],
-  ["objects are inherited without a question", "pages/users.tsx", "if (!owned) return true;", "return true;", "name of an owner"],
-  ["permissions by groups are not shown", "pages/rights.tsx", "...(record.groups?.references ?? [])", "...[]", "profile shows"],
+  ["objects are inherited without a question", "pages/users/page.tsx", "if (!owned) return true;", "return true;", "name of an owner"],
+  ["permissions by groups are not shown", "pages/profile/rights.tsx", "record.groups.references.map(({ group }) => group)", "[]", "profile shows"],
   ["the rows in sight are printed", "ui/table.tsx", "const begin = () => (isWhole.value = true);", "const begin = () => {};", "printed list"],
   ["a list is cut in print", "style.css", "  .virtual-body > .virtual-row { position: static; transform: none !important; height: auto; min-height: 28px; }\n", "", "printed list"],
   ["copies have one cell per line", "ui/table.tsx", '.join("\\t")', '.join("\\n")', "printed list"],
@@ -125,10 +126,31 @@ const FAULTS = [
   ["a hidden tab goes on", "live.ts", "if (document.hidden) {", "if (false) {", "hidden tab"],
 ];
 
-const { values } = parseArgs({ options: { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" } } });
+const { values } = parseArgs({ options: { server: { type: "string" }, browser: { type: "string", default: "chromium" }, only: { type: "string" }, check: { type: "boolean" } } });
+if (values.check) {
+  const problems = (await Promise.all(FAULTS.map(misfit))).filter(Boolean);
+  console.log(problems.join("\n") || `${FAULTS.length} faults fit the source`);
+  process.exit(problems.length === 0 ? 0 : 1);
+}
 if (!values.server) {
-  console.error("usage: node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>]");
+  console.error("usage: node mutations.mjs --server <program> [--browser <program>] [--only <part of a fault>], or --check");
   process.exit(2);
+}
+
+/** Returns the source of a file with a fault. */
+async function faulty(file, text, replacement) {
+  const before = await readFile(path.join(CONSOLE, "src", file), "utf8");
+  if (before.split(text).length !== 2) throw new Error(`${file} does not contain this exactly once: ${text}`);
+  return before.replace(text, () => replacement);
+}
+
+/** Returns why a fault could not be tried, without trying it. */
+async function misfit([name, file, text, replacement, only]) {
+  const folder = path.join(here, "flows");
+  const flows = (await Promise.all((await readdir(folder)).map((one) => readFile(path.join(folder, one), "utf8")))).join("\n");
+  const isNamed = [...flows.matchAll(/^export async function (\w+)/gm)].some(([, flow]) => flow.replaceAll("_", " ").includes(only));
+  if (!isNamed) return `${name}: no flow is named "${only}"`;
+  return faulty(file, text, replacement).then(() => undefined, (error) => `${name}: ${error.message}`);
 }
 
 /** Runs a program and returns its exit status; a program that takes too long is killed. */
@@ -148,10 +170,7 @@ async function build(directory, file, text, replacement) {
   const copy = path.join(directory, "console");
   await cp(CONSOLE, copy, { recursive: true, filter: (from) => !from.includes("node_modules") });
   await symlink(path.join(CONSOLE, "node_modules"), path.join(copy, "node_modules"));
-  const source = path.join(copy, "src", file);
-  const before = await readFile(source, "utf8");
-  if (before.split(text).length !== 2) throw new Error(`${file} does not contain this exactly once: ${text}`);
-  await writeFile(source, before.replace(text, () => replacement));
+  await writeFile(path.join(copy, "src", file), await faulty(file, text, replacement));
   const files = path.join(directory, "dist");
   const { status, output } = await run("node", ["build.mjs", files], copy);
   return status === 0 ? files : Promise.reject(new Error(output));

@@ -3,26 +3,22 @@
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../../api";
 import { useLoad } from "../../load";
+import type { User } from "../../reference";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Action, Card, Field, Form, States, StatusMark, tell } from "../../ui/kit";
-import { Standing } from "../../ui/standing";
-
-interface DeviceUser {
-  userName: string;
-  enabled: boolean;
-  lastPasswordChange?: string;
-}
+import { Action, Button, FactList, Field, Form, StatusMark, tell } from "../../ui/kit";
+import { LoadedCard } from "../../ui/loaded";
 
 export function Credentials({ of: device }: { of: ManagedObject }) {
-  if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN")) return null;
+  if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"))
+    return null;
   return <OfUser name={device.owner} />;
 }
 
 function OfUser({ name }: { name: string }) {
   const address = path`/user/${session.value!.tenant}/users/${name}`;
-  const user = useLoad(() => get<DeviceUser>(address), [address]);
+  const user = useLoad(() => get<User>(address), [address]);
   const changing = useSignal(false);
   const mayChange = can("ROLE_USER_MANAGEMENT_ADMIN");
   const send = async (form: FormData) => {
@@ -32,31 +28,58 @@ function OfUser({ name }: { name: string }) {
     user.reload();
   };
   return (
-    <Card title="Credentials" aside={<Standing of={user} />}>
-      <States of={user}>
-        {(one) => (
-          <div class="stacked">
-            <dl class="facts">
-              <dt>User</dt><dd><code>{session.value?.tenant}/{one.userName}</code></dd>
-              <dt>State</dt><dd><StatusMark of={one.enabled ? "UP" : "DISABLED"} /></dd>
-              <dt>Password set</dt><dd><Time at={one.lastPasswordChange} /></dd>
-            </dl>
-            {mayChange && (
-              <span class="row-actions">
-                <Action class="small" confirm={one.enabled ? { title: `Lock out ${one.userName}?`, text: "The device is disconnected and cannot send until it is let in again.", button: "Lock out now" } : undefined} run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>{one.enabled ? "Lock out" : "Let in"}</Action>
-                <button type="button" class="small" aria-expanded={changing.value} onClick={() => (changing.value = !changing.value)}>New password</button>
-              </span>
-            )}
-            {changing.value && (
-              <Form send={send} action="Set">
-                <Field label="New password of the device" hint="6 to 32 characters. The old one no longer works then.">
-                  <input name="password" type="password" required minLength={6} maxLength={32} autocomplete="new-password" />
-                </Field>
-              </Form>
-            )}
-          </div>
-        )}
-      </States>
-    </Card>
+    <LoadedCard title="Credentials" of={user}>
+      {(one) => (
+        <div class="stacked">
+          <FactList
+            of={[
+              [
+                "User",
+                <code>
+                  {session.value?.tenant}/{one.userName}
+                </code>,
+              ],
+              ["State", <StatusMark of={one.enabled ? "UP" : "DISABLED"} />],
+              ["Password set", <Time at={one.lastPasswordChange} />],
+            ]}
+          />
+          {mayChange && (
+            <span class="row-actions">
+              <Action
+                class="small"
+                confirm={
+                  one.enabled
+                    ? {
+                        title: `Lock out ${one.userName}?`,
+                        text: "The device is disconnected and cannot send until it is let in again.",
+                        button: "Lock out now",
+                      }
+                    : undefined
+                }
+                run={() => call("PUT", address, { body: { enabled: !one.enabled } }).then(user.reload)}>
+                {one.enabled ? "Lock out" : "Let in"}
+              </Action>
+              <Button class="small" aria-expanded={changing.value} onClick={() => (changing.value = !changing.value)}>
+                New password
+              </Button>
+            </span>
+          )}
+          {changing.value && (
+            <Form send={send} action="Set">
+              <Field label="New password of the device" hint="6 to 32 characters. The old one no longer works then.">
+                <input
+                  name="password"
+                  type="password"
+                  required
+                  minLength={6}
+                  maxLength={32}
+                  autocomplete="new-password"
+                />
+              </Field>
+            </Form>
+          )}
+        </div>
+      )}
+    </LoadedCard>
   );
 }

@@ -4,26 +4,23 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { download, path } from "../../api";
 import { type List, useList } from "../../list";
-import { apply } from "../../load";
+import { AlarmActions, AlarmDetails } from "../../parts/alarm";
+import { Why } from "../../parts/why";
 import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
-import { Action, Card, Icon, SeverityMark, States, StatusMark } from "../../ui/kit";
 import { useKeptFocus } from "../../ui/focus";
-import { ListStanding, Standing } from "../../ui/standing";
-import { AlarmDetails } from "../alarm";
-import { AlarmActions, byTime } from "../alarms";
-import { titleOf } from "../operations";
-import { Why } from "../why";
+import { Action, Button, Card, Icon, SeverityMark, StatusMark } from "../../ui/kit";
+import { LoadedCard, States } from "../../ui/loaded";
+import { ListStanding } from "../../ui/standing";
+import { apply, byTime } from "../../values/merge";
+import { titleOf } from "../../values/words";
 import { of } from "./channels";
 
 /** The most rows of a card. */
 const SHOWN = 12;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 const ENDED = 5;
-
-/** A link to the page with the whole list of one device. */
-const All = ({ to, id, param, status, children }: { to: string; id: string; param: string; status?: string; children: string }) => <a href={link([to], { [param]: id, status })}>{children}</a>;
 
 /** All open alarms, and the last ones that were cleared: how young those are says nothing about the open ones. */
 export function AlarmsOf({ id }: { id: string }) {
@@ -32,15 +29,27 @@ export function AlarmsOf({ id }: { id: string }) {
   const open = useList<Alarm>({
     ...page,
     params: { source: id, status: OPEN },
-    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status !== "CLEARED").sort(byTime) },
+    live: {
+      ...scope,
+      take: (list, messages) => apply(list, messages, (alarm) => alarm.status !== "CLEARED").sort(byTime),
+    },
   });
   const cleared = useList<Alarm>({
     ...page,
     params: { source: id, status: "CLEARED" },
     pageSize: ENDED,
-    live: { ...scope, take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime) },
+    live: {
+      ...scope,
+      take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime),
+    },
   });
-  const both = { ...open, data: useComputed(() => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)]) };
+  const both = {
+    ...open,
+    error: useComputed(() => open.error.value ?? cleared.error.value),
+    data: useComputed(
+      () => open.data.value && cleared.data.value && [...open.data.value, ...cleared.data.value.slice(0, ENDED)],
+    ),
+  };
   const rows = useRef<HTMLUListElement>(null);
   useKeptFocus(rows);
   const watched = useSignal<string | null>(null);
@@ -48,16 +57,31 @@ export function AlarmsOf({ id }: { id: string }) {
   // Open alarms are read to their end.
   useEffect(() => open.more(), [open.rest.value]);
   return (
-    <Card title="Alarms" aside={<><ListStanding of={open} noun="open alarm" /><All to="alarms" id={id} param="source" status="ALL">All alarms</All></>}>
+    <Card
+      title="Alarms"
+      aside={
+        <>
+          <ListStanding of={open} noun="open alarm" />
+          <a href={link(["alarms"], { source: id, status: "ALL" })}>All alarms</a>
+        </>
+      }>
       <States of={both} isEmpty={(list) => list.length === 0} empty={<p>It has no alarm.</p>}>
         {(list) => (
           <ul class="rows" ref={rows} tabIndex={-1}>
             {list.map((alarm) => (
               <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
                 <SeverityMark of={alarm.severity} />
-                <button type="button" class="plain as-link grow clip" title={`${alarm.text}\n${alarm.type}`} onClick={() => (watched.value = alarm.id)}>{alarm.text}{alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}</button>
+                <Button
+                  class="plain as-link grow clip"
+                  title={`${alarm.text}\n${alarm.type}`}
+                  onClick={() => (watched.value = alarm.id)}>
+                  {alarm.text}
+                  {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
+                </Button>
                 <StatusMark of={alarm.status} />
-                <span class="faint nowrap"><Time at={alarm.time} /></span>
+                <span class="faint nowrap">
+                  <Time at={alarm.time} />
+                </span>
                 <AlarmActions of={alarm} />
               </li>
             ))}
@@ -75,27 +99,38 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
     member: "operations",
     params: { deviceId: device.id, revert: true },
     pageSize: 100,
-    live: { ...of("operations", device.id), take: (list, messages) => apply(list, messages, (one) => one.deviceId === device.id).sort((a, b) => Number(b.id) - Number(a.id)) },
+    live: {
+      ...of("operations", device.id),
+      take: (list, messages) =>
+        apply(list, messages, (one) => one.deviceId === device.id).sort((a, b) => Number(b.id) - Number(a.id)),
+    },
   });
   return (
-    <Card title="Operations" aside={<><Standing of={operations} /><All to="operations" id={device.id} param="device">{allOf(operations, "operation")}</All></>}>
-      <States of={operations} isEmpty={(list) => list.length === 0} empty={<p>It was asked to do nothing yet.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.slice(0, SHOWN).map((one) => (
-              <li key={one.id} class="arrives operation">
-                <span class="line">
-                  <StatusMark of={one.status} />
-                  <span class="grow clip"><b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span></span>
-                  <span class="faint nowrap"><Time at={one.creationTime} /></span>
+    <LoadedCard
+      title="Operations"
+      of={operations}
+      actions={<a href={link(["operations"], { device: device.id })}>{allOf(operations, "operation")}</a>}
+      isEmpty={(list) => list.length === 0}
+      empty={<p>It was asked to do nothing yet.</p>}>
+      {(list) => (
+        <ul class="rows">
+          {list.slice(0, SHOWN).map((one) => (
+            <li key={one.id} class="arrives operation">
+              <span class="line">
+                <StatusMark of={one.status} />
+                <span class="grow clip">
+                  <b>{titleOf(one)}</b> <span class="faint">{one.failureReason}</span>
                 </span>
-                <Why of={one} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-    </Card>
+                <span class="faint nowrap">
+                  <Time at={one.creationTime} />
+                </span>
+              </span>
+              <Why of={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </LoadedCard>
   );
 }
 
@@ -119,19 +154,31 @@ export function EventsOf({ id }: { id: string }) {
           <ul class="rows">
             {list.slice(0, shown.value).map((one) => (
               <li key={one.id} class="arrives">
-                <span class="grow clip">{one.text} <span class="faint">{one.type}</span></span>
+                <span class="grow clip">
+                  {one.text} <span class="faint">{one.type}</span>
+                </span>
                 {one.plat_IsBinary && (
-                  <Action class="small" label={`Download ${one.plat_IsBinary.name ?? "the file"}`} run={() => download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)}>
-                    <Icon name="file" />File
+                  <Action
+                    class="small"
+                    label={`Download ${one.plat_IsBinary.name ?? "the file"}`}
+                    run={() =>
+                      download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)
+                    }>
+                    <Icon name="file" />
+                    File
                   </Action>
                 )}
-                <span class="faint nowrap"><Time at={one.time} /></span>
+                <span class="faint nowrap">
+                  <Time at={one.time} />
+                </span>
               </li>
             ))}
           </ul>
         )}
       </States>
-      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && <button type="button" onClick={more}>Show older events</button>}
+      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && (
+        <Button onClick={more}>Show older events</Button>
+      )}
     </Card>
   );
 }

@@ -3,14 +3,15 @@
 import { useSignal } from "@preact/signals";
 import { ApiError, get, path, withQuery } from "../../api";
 import { useLoad } from "../../load";
+import { AlarmCounts, availabilityOf } from "../../parts/device";
+import { NewOperation } from "../../parts/new_operation";
 import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Page, States } from "../../ui/kit";
+import { Button, Page } from "../../ui/kit";
+import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
-import { AlarmCounts, availabilityOf } from "../devices";
-import { NewOperation } from "../new_operation";
 import { of } from "./channels";
 import { Charts } from "./charts";
 import { Credentials } from "./credentials";
@@ -32,8 +33,12 @@ export function DevicePage({ id }: { id: string }) {
   if (/^\d+$/.test(id)) return <Device id={id} />;
   return (
     <Page title="Unknown device">
-      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
-      <div class="state error" role="alert"><p>“{id}” is not the id of a device.</p></div>
+      <p class="back">
+        <a href={lastAddress("devices")}>← All devices</a>
+      </p>
+      <div class="state error" role="alert">
+        <p>“{id}” is not the id of a device.</p>
+      </div>
     </Page>
   );
 }
@@ -54,17 +59,26 @@ function Device({ id }: { id: string }) {
   return (
     <Page
       title={found?.name ?? `Device ${id}`}
-      sub={<><Summary of={found} id={id} /> <Standing of={device} /></>}
+      sub={
+        <>
+          <Summary of={found} id={id} /> <Standing of={device} />
+        </>
+      }
       actions={
         found && (
           <>
-            {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && <button type="button" class="primary" onClick={() => (creating.value = true)}>New operation</button>}
-            {can("ROLE_INVENTORY_ADMIN") && <button type="button" onClick={() => (editing.value = true)}>Edit</button>}
+            {can("ROLE_DEVICE_CONTROL_ADMIN") && isAgentOrBelow && (
+              <Button class="primary" onClick={() => (creating.value = true)}>
+                New operation
+              </Button>
+            )}
+            {can("ROLE_INVENTORY_ADMIN") && <Button onClick={() => (editing.value = true)}>Edit</Button>}
           </>
         )
-      }
-    >
-      <p class="back"><a href={lastAddress("devices")}>← All devices</a></p>
+      }>
+      <p class="back">
+        <a href={lastAddress("devices")}>← All devices</a>
+      </p>
       <States of={device}>
         {(one) => (
           <div class="device">
@@ -79,7 +93,7 @@ function Device({ id }: { id: string }) {
               <Track id={id} />
               <Facts of={one} />
               <Links of={one} onChanged={device.reload} />
-              <ExternalIds id={id} />
+              {can("ROLE_IDENTITY_READ") && <ExternalIds id={id} />}
               <Credentials of={one} />
             </div>
           </div>
@@ -94,12 +108,17 @@ function Device({ id }: { id: string }) {
 function Summary({ of: device, id }: { of?: ManagedObject; id: string }) {
   if (!device) return <>Id {id}</>;
   const { status, lastMessage } = availabilityOf(device);
-  const connection = (device.plat_Connection as { status?: string } | undefined)?.status;
+  const connection = device.plat_Connection?.status;
   return (
     <>
-      <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} /> {status?.toLowerCase() ?? "not watched"}
+      <AlarmCounts of={device} /> <span class={`dot ${(status ?? "unwatched").toLowerCase()}`} />{" "}
+      {status?.toLowerCase() ?? "not watched"}
       {connection && <>, {connection.toLowerCase()}</>}
-      {lastMessage && <>, last message <Time at={lastMessage} as="ago" /></>}
+      {lastMessage && (
+        <>
+          , last message <Time at={lastMessage} as="ago" />
+        </>
+      )}
       {device.type && <> · {device.type}</>} · id <code>{id}</code>
     </>
   );
