@@ -2,14 +2,8 @@
 //! route is
 //! tested in [`matrix`](crate::matrix), the true program in [`process`](crate::process).
 
-use std::time::Duration;
-
-use serde_json::json;
-
 use crate::bulk_operations::{BULK, assert_each_has_one, bulk_of, completed, fleet, plan, under_way};
-use crate::harness::{
-    Response, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
-};
+use crate::harness::prelude::*;
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 

@@ -1,13 +1,10 @@
 //! Bulk updates that continue after their response, at this server or another one (A-02; docs/rules.md#alarms).
 
 use std::collections::BTreeSet;
-use std::time::Duration;
-
-use serde_json::json;
 
 use super::bulk_update::{CLEARED, bulk, statuses};
+use super::*;
 use crate::harness::bulk_updates::{count_of, fill};
-use crate::harness::{TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
 /// The time that a bulk update may take on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
@@ -23,8 +20,8 @@ async fn longer_update_gets_202_and_continues() {
 
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
 
-    let unfinished = async || (server.database().count("bulk_alarm_updates").await == 0).then_some(());
-    eventually_within(LONG, "the end of the bulk update", unfinished).await;
+    let unfinished = async || server.database().count("bulk_alarm_updates").await == 0;
+    until_within(LONG, "the end of the bulk update", unfinished).await;
     assert_eq!(count_of(server.database(), "CLEARED").await, 3000);
     assert_eq!(server.database().count("audit_records").await, 3000);
     let told = session.receive(1500).await;
@@ -77,8 +74,8 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
     for sent in sent {
         raised += usize::from(soon("an answer", sent).await.unwrap()["count"] == 1);
     }
-    eventually_within(LONG, "the end of the bulk update", async || {
-        (server.database().count("bulk_alarm_updates").await == 0).then_some(())
+    until_within(LONG, "the end of the bulk update", async || {
+        server.database().count("bulk_alarm_updates").await == 0
     })
     .await;
 
@@ -117,8 +114,8 @@ async fn exactly_one_of_two_servers_continues_the_rest() {
     .await;
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
 
-    eventually_within(LONG, "the end of the bulk update", async || {
-        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    until_within(LONG, "the end of the bulk update", async || {
+        database.count("bulk_alarm_updates").await == 0
     })
     .await;
 

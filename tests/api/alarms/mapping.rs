@@ -1,8 +1,6 @@
 //! Severity mapping.
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Response, TestServer, alarm_of, eventually, ids, without};
+use super::*;
 
 const OPTIONS: &str = "/tenant/options";
 
@@ -149,9 +147,9 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
     map(&on_a, "hot", "NONE").await;
 
     // The database notifies the other server.
-    eventually("a mapping at the other server", async || {
+    until("a mapping at the other server", async || {
         let alarm = on_b.raise_alarm(&device, "hot").await;
-        alarm.get("id").is_none().then_some(())
+        alarm.get("id").is_none()
     })
     .await;
 }
@@ -161,8 +159,7 @@ async fn value_that_is_not_a_mapping_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {
-        let answer = map(&admin, "hot", value).await.expect(422);
-        assert!(answer.message().contains("'hot'") && answer.message().contains(value), "{}", answer.text);
+        map(&admin, "hot", value).await.expect_message(422, "'hot'") && answer.message().contains(value);
         let path = format!("{OPTIONS}/alarm.type.mapping/hot");
         assert_eq!(admin.put(&path, &json!({"value": value})).await.status, 422, "{value}");
         let category = json!({"cold": "MAJOR|", "hot": value});

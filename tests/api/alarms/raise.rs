@@ -1,8 +1,6 @@
 //! New alarms.
 
-use serde_json::{Value, json};
-
-use crate::harness::{TestServer, alarm_of, redacted};
+use super::*;
 
 fn whole_alarm(more: Value) -> Value {
     let mut alarm = json!({

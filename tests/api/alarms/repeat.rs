@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn raise_at(caller: &Caller, device: &str, time: &str) -> Value {
     let mut alarm = alarm_of(device, "hot");
@@ -143,9 +141,11 @@ async fn repetition_is_published_as_update_with_the_new_count() {
 
 #[tokio::test]
 async fn twenty_parallel_identical_alarms_are_one_with_count_20() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     let posts: Vec<_> = (0..20)

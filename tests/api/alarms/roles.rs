@@ -1,8 +1,6 @@
 //! Tests who may read and write alarms (docs/rules.md#alarms).
 
-use serde_json::json;
-
-use crate::harness::{TestServer, alarm_of};
+use super::*;
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
@@ -20,8 +18,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
 
     let raised = administrator.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
@@ -43,8 +40,7 @@ async fn misspelt_role_of_the_channel_table_grants_nothing() {
 
 #[tokio::test]
 async fn caller_with_neither_role_nor_ownership_may_not_raise() {
-    let server = TestServer::start().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &["ROLE_INVENTORY_READ"]).await;
 
     nobody.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);

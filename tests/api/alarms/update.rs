@@ -1,8 +1,6 @@
 //! PUT of an alarm and its audit record (docs/rules.md#alarms; ).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::Response {
     caller.put(alarm["self"].as_str().unwrap(), &change).await

@@ -1,7 +1,6 @@
 //! Limits of the unpacked size of an archive (W-02), which is counted while it is unpacked, whatever its headers say.
 
-use super::{create, stored};
-use crate::harness::{Entry, TestServer, archive, end_of_archive, eventually, upload};
+use super::*;
 
 fn index() -> Entry {
     Entry::stored("index.html", "x")
@@ -14,8 +13,8 @@ async fn refused(server: &TestServer, id: &str, archive: &[u8]) -> String {
 
 #[tokio::test]
 async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create(&admin, "HOSTED", "web").await;
     let bomb = Entry::deflated("bomb", vec![0; 20 << 20]);
     let mut lying = bomb.clone();
     lying.length = 1000;
@@ -25,13 +24,13 @@ async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
 
     assert!(honest.contains("'bomb'") && honest.contains("100 times"), "{honest}");
     assert!(lying.contains("'bomb'") && lying.contains("larger than its declared"), "{lying}");
-    eventually("nothing is left", async || (stored(&server).await == (0, 0, 0)).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == (0, 0, 0)).await;
 }
 
 #[tokio::test]
 async fn many_small_bombs_are_refused_together() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create(&admin, "HOSTED", "web").await;
     let bomb = Entry::deflated("x", vec![0; 1 << 20]);
     let bombs = (0..200).map(|n| Entry { name: format!("bomb{n}").into_bytes(), ..bomb.clone() });
     let entries: Vec<_> = [index()].into_iter().chain(bombs).collect();
@@ -90,8 +89,8 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create(&admin, "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
     claim.extend(b"PK\x06\x06");

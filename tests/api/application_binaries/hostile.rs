@@ -1,8 +1,7 @@
 //! Malicious archives (W-02): they are rejected with 422, which names the entry and the rule, and the previous version
 //! stays.
 
-use super::{create, show, stored};
-use crate::harness::{Entry, LINK, TestServer, archive, end_of_archive, eventually, upload, web_archive};
+use super::*;
 
 /// An archive of `index.html` and this entry.
 fn with(entry: Entry) -> Vec<u8> {
@@ -123,7 +122,7 @@ async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothin
 
     assert_eq!(show(&admin, &id).await, before);
     assert_eq!(admin.get("/apps/web/old.txt").await.text, "old");
-    eventually("nothing is left behind", async || (stored(&server).await == rows).then_some(())).await;
+    until("nothing is left behind", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
@@ -139,9 +138,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
     shifted.truncate(end);
     shifted.extend(end_of_archive(1, 56, list as u32 + 4));
 
-    let answer = upload(&admin, &id, &shifted).await.expect(422);
-
-    assert!(answer.message().contains("before the first entry"), "{}", answer.text);
+    upload(&admin, &id, &shifted).await.expect_message(422, "before the first entry");
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! The members of an application that `platform.json` changes (W-03).
 
-use serde_json::{Value, json};
-
-use super::{create, show, stored};
-use crate::harness::{ADMIN_PASSWORD, Entry, TestServer, archive, eventually, service_archive, upload};
+use super::*;
 
 #[tokio::test]
 async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
@@ -89,7 +86,7 @@ async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
 
     assert!(answer.message().contains("taken"), "{}", answer.text);
     assert_eq!(show(&admin, &id).await, before);
-    eventually("nothing is left", async || (stored(&server).await == rows).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]

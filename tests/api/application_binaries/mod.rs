@@ -6,9 +6,7 @@ mod manifests;
 mod upload;
 mod versions;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer};
+use crate::harness::prelude::*;
 
 const APPLICATIONS: &str = "/application/applications";
 

@@ -1,12 +1,6 @@
 //! `POST /application/applications/<id>/binaries` as W-01 and W-02 say.
 
-use serde_json::json;
-
-use super::{APPLICATIONS, create, show, stored};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Entry, MEDIA, RawConnection, Response, TestServer, archive, eventually, form,
-    service_archive, upload, web_archive,
-};
+use super::*;
 
 /// Uploads with these headers.
 async fn upload_with(caller: &Caller, id: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
@@ -89,9 +83,7 @@ async fn applications_without_an_archive_take_none() {
     for kind in ["EXTERNAL", "APAMA_CEP_RULE"] {
         let id = create(&admin, kind, kind).await;
 
-        let answer = upload(&admin, &id, &web_archive(&[])).await.expect(422);
-
-        assert!(answer.message().contains(kind), "{}", answer.text);
+        upload(&admin, &id, &web_archive(&[])).await.expect_message(422, kind);
     }
 }
 
@@ -144,8 +136,8 @@ async fn only_owners_with_the_role_upload() {
 #[tokio::test]
 async fn archive_beyond_the_setting_is_413_however_it_comes() {
     const LIMIT: usize = 300_000;
-    let server = TestServer::start_with(|settings| settings.limits.application_bytes = LIMIT).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.application_bytes = LIMIT).await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let fill = |length: usize| {
         let empty = archive(&[Entry::stored("index.html", "")]).len();
@@ -158,7 +150,7 @@ async fn archive_beyond_the_setting_is_413_however_it_comes() {
 
     assert_eq!((answer.status, far_beyond.status), (413, 413), "{}", answer.text);
     assert!(answer.message().contains("300000"), "{}", answer.text);
-    eventually("nothing is left", async || (stored(&server).await.0 == 1).then_some(())).await;
+    until("nothing is left", async || stored(&server).await.0 == 1).await;
 }
 
 #[tokio::test]

@@ -1,12 +1,6 @@
 //! A new version replaces the old one completely and at once (W-02), however an upload ends.
 
-use futures_util::future::join_all;
-
-use super::{APPLICATIONS, create, show, stored};
-use crate::harness::{
-    Caller, Entry, RawConnection, TestServer, archive, eventually, form, service_archive, soon, upload,
-    web_archive,
-};
+use super::*;
 
 /// Returns the contents of three files, which name their version. The last one is longer than a row of the database.
 fn version(name: &str) -> Vec<u8> {
@@ -54,7 +48,7 @@ async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing()
 
     assert_eq!(show(&admin, &id).await, before);
     assert_eq!(served(&admin).await, ["old", "old"]);
-    eventually("nothing is left", async || (stored(&server).await == rows).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
@@ -75,7 +69,7 @@ async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
     let database = server.shared_database();
     server.stop().await;
     let server = TestServer::start_on(&database, |_| {}).await;
-    eventually("one binary is left", async || (stored(&server).await.0 == 1).then_some(())).await;
+    until("one binary is left", async || stored(&server).await.0 == 1).await;
     let [page, file] = served(&server.admin()).await;
     assert!(page == file && ["old", "new"].contains(&&*page), "{page} {file}");
     assert_eq!(stored(&server).await.2, 3);
@@ -169,5 +163,5 @@ async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_no
     connection.send(&body[body.len() / 2..]).await;
 
     connection.read_until("HTTP/1.1 404").await;
-    eventually("nothing is left", async || (stored(&server).await == (0, 0, 0)).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == (0, 0, 0)).await;
 }

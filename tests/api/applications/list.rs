@@ -1,12 +1,6 @@
 //! `GET /application/applications` and the lists by name, owner and tenant (W-08, P-01 to P-06).
 
-use serde_json::json;
-
-use super::{
-    APPLICATIONS, STANDARD, create, hosted, management, microservice, names_in, plant7, subscribe,
-    two_tenants, with,
-};
-use crate::harness::{MEDIA, TestServer, ids, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn applications_are_a_collection_in_the_order_of_their_creation() {

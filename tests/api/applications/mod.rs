@@ -12,10 +12,8 @@ mod visibility;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
+use crate::harness::prelude::*;
 use crate::harness::tenants::management;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
 /// The number of applications that every deployment starts with; all tenants see them.

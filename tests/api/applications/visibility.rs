@@ -1,9 +1,6 @@
 //! Tests which tenants see an application, and which of its members (W-05 to W-07).
 
-use serde_json::{Value, json};
-
-use super::{APPLICATIONS, create, hosted, management, names_in, plant7, subscribe, two_tenants, with};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
@@ -70,8 +67,8 @@ async fn key_and_user_of_the_resources_are_for_the_owner_only() {
 
 #[tokio::test]
 async fn every_reader_of_the_owners_tenant_sees_the_key() {
-    let server = TestServer::start().await;
-    let web = create(&server.admin(), &hosted("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let web = create(&admin, &hosted("web")).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
 
     assert_eq!(reader.read(&web).await["key"], "web-key");
@@ -92,10 +89,10 @@ async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
 
 #[tokio::test]
 async fn owner_is_a_tenant_with_its_link() {
-    let server = TestServer::start().await;
-    let web = create(&server.admin(), &hosted("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let web = create(&admin, &hosted("web")).await;
 
-    let owner: Value = server.admin().read(&web).await["owner"].clone();
+    let owner: Value = admin.read(&web).await["owner"].clone();
 
     let link = format!("{}/tenant/tenants/main", server.base());
     assert_eq!(owner, json!({"self": link, "tenant": {"id": "main"}}));

@@ -1,9 +1,6 @@
 //! Filters, order and pages (Y-04, X-18, P-01 to P-06).
 
-use serde_json::json;
-
-use super::{RECORDS, record_of};
-use crate::harness::{Caller, TestServer, ids, member_texts};
+use super::*;
 
 /// Creates records with the members that filters read. Their `text` identifies them.
 async fn records(admin: &Caller) {

@@ -1,15 +1,11 @@
 //! Tests who may read and write audit records (docs/rules.md#audit; U-12).
 
-use serde_json::json;
-
-use super::{RECORDS, record_of};
-use crate::harness::{TestServer, ids};
+use super::*;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::shared().await;
-    let link =
-        server.admin().create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
 
     for (user, role, read, create, delete) in [
         ("nobody", "ROLE_ALARM_READ", 403, 403, 403),
@@ -26,9 +22,8 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn records_of_another_tenant_are_absent() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let link =
-        server.admin().create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     assert_eq!(stranger.get(&link).await.status, 404);
@@ -77,10 +72,10 @@ async fn device_permission_opens_the_records_of_that_object_only() {
 
 #[tokio::test]
 async fn owner_of_the_object_may_not_read_its_records() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
-    let record = server.admin().create(RECORDS, &record_of("SmartRule", &device)).await;
+    let record = admin.create(RECORDS, &record_of("SmartRule", &device)).await;
 
     assert_eq!(owner.get(record["self"].as_str().unwrap()).await.status, 403);
     assert_eq!(owner.get(&format!("{RECORDS}?source={device}")).await.status, 403);

@@ -1,9 +1,6 @@
 //! The fragments that the server itself adds to managed objects.
 
-use serde_json::{Value, json};
-
-use super::{ALARMS, OBJECTS, object, server, silence, status, watched};
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn raise(caller: &Caller, source: &str, kind: &str, severity: &str) -> String {
     let mut alarm = alarm_of(source, kind);

@@ -1,10 +1,6 @@
 //! Devices in maintenance.
 
-use serde_json::{Value, json};
-
-use super::{ALARMS, OBJECTS, listened_for_long, object, server, silence, status, sweeps_went_by};
-use super::{unavailability_alarms, watched};
-use crate::harness::{Caller, TestServer, alarm_of, redacted};
+use super::*;
 
 /// Sets the interval within which a device must send a message.
 async fn set_interval(caller: &Caller, device: &str, minutes: i64) {
@@ -90,12 +86,12 @@ async fn transient_alarm_is_suppressed_too() {
 
 #[tokio::test]
 async fn who_may_not_raise_alarms_may_not_in_maintenance() {
-    let server = server().await;
-    let device = watched(&server.admin(), 0).await;
+    let (server, admin) = server().await.with_admin();
+    let device = watched(&admin, 0).await;
     let stranger = server.user_with("stranger", &[]).await;
 
     assert_eq!(stranger.post(ALARMS, &alarm_of(&device, "hot")).await.status, 403);
-    assert_eq!(server.admin().post(ALARMS, &alarm_of("4711", "hot")).await.status, 422);
+    assert_eq!(admin.post(ALARMS, &alarm_of("4711", "hot")).await.status, 422);
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Bodies of requests and responses (K-01, K-02, K-05, K-06, K-09; C-08, C-13, E-01, M-02, X-22).
 
-use serde_json::{Value, json};
-
-use super::{BULK, bulk_of, completed, create_agent, fleet, group_of, later_of, plan};
-use crate::harness::{MEDIA, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn post_returns_201_with_the_bulk_operation_and_get_shows_the_same() {
@@ -56,11 +53,11 @@ async fn types_of_body_and_response_are_those_of_the_document() {
 
 #[tokio::test]
 async fn all_that_is_missing_is_listed() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post(BULK, &json!({"startDate": null})).await;
+    let answer =
+        admin.post(BULK, &json!({"startDate": null})).await.expect_error(422, "undefined/validationError");
 
-    assert_eq!((answer.status, answer.error()), (422, "undefined/validationError".into()));
     let message = "Following mandatory fields should be included: \
         startDate,creationRamp,operationPrototype,groupId or failedParentId";
     assert_eq!(answer.message(), message);
@@ -91,10 +88,7 @@ async fn wrong_values_are_refused_by_name_and_nothing_is_stored() {
         let answer = admin.post(BULK, &body).await.expect(422);
         assert!(answer.message().contains(member), "{member} {value}: {}", answer.text);
     }
-    assert_eq!(
-        admin.request("POST", BULK).header("Content-Type", "application/json").body("{").send().await.status,
-        400
-    );
+    admin.request("POST", BULK).header("Content-Type", "application/json").body("{").send().await.expect(400);
     assert_eq!(server.database().count("bulk_operations").await, 0);
 }
 

@@ -1,9 +1,6 @@
 //! `DELETE /devicecontrol/bulkoperations/<id>` (K-07).
 
-use serde_json::json;
-
-use super::{BULK, bulk_of, completed, fleet, group_of, later_of, plan, under_way};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by_id() {

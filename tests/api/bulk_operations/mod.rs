@@ -11,13 +11,11 @@ mod targets;
 mod update;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use platform_model::timestamp::Timestamp;
-use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use crate::harness::{Caller, TestDatabase, eventually_within};
+use crate::harness::prelude::*;
 
 pub(crate) const BULK: &str = "/devicecontrol/bulkoperations";
 /// The time that a bulk operation of a test may take on a busy machine.
@@ -100,8 +98,8 @@ pub(crate) async fn completed(caller: &Caller, link: &str) -> Value {
 
 /// Waits until a bulk operation has created at least `count` operations.
 pub(crate) async fn under_way(database: &TestDatabase, count: i64) {
-    eventually_within(LONG, "the middle of the bulk operation", async || {
-        (database.count("operations").await >= count).then_some(())
+    until_within(LONG, "the middle of the bulk operation", async || {
+        database.count("operations").await >= count
     })
     .await;
 }

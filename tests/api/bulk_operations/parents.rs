@@ -1,9 +1,6 @@
 //! `failedParentId`: devices where an earlier one failed (K-03, K-04).
 
-use serde_json::json;
-
-use super::{BULK, bulk_of, completed, fleet, operations, plan};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn devices_whose_operation_of_the_parent_failed() {
@@ -44,12 +41,12 @@ async fn parent_without_failures_leaves_nothing_to_do() {
 
 #[tokio::test]
 async fn unknown_parent_is_refused() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let mut body = without(&bulk_of("1", 0.0), &["groupId"]);
 
     for parent in [json!("4711"), json!(4711), json!("x"), json!({}), json!(0)] {
         body["failedParentId"] = parent.clone();
-        let answer = server.admin().post(BULK, &body).await;
+        let answer = admin.post(BULK, &body).await;
         assert_eq!(answer.status, 422, "{parent}");
         assert!(answer.message().contains("failedParentId"), "{}", answer.text);
     }

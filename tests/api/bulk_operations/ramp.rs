@@ -1,15 +1,8 @@
 //! Tests when operations are created, and which notifications report them (K-01, K-02, K-06, K-10; B-04, B-06).
 
-use std::time::Duration;
-
-use serde_json::json;
 use time::OffsetDateTime;
 
-use super::{
-    BULK, assert_each_has_one, bulk_of, completed, create_agent, devices, fleet, group_of, id_of, operations,
-    plan, shown, under_way,
-};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn no_operation_is_created_before_its_turn() {
@@ -70,8 +63,10 @@ async fn it_is_active_until_the_last_operation_is_created() {
 
 #[tokio::test]
 async fn start_in_the_future_waits_for_its_time() {
-    let server = TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1)).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1))
+            .await
+            .with_admin();
     let group = fleet(server.database(), 3).await;
     // The first start is after the end of the lease, so that no server holds the operation until then; the second is
     // within it.

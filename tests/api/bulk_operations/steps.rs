@@ -1,11 +1,8 @@
 //! Tests steps while the database is unreachable, and steps for devices that are being deleted (K-05, K-11).
 
-use std::time::Duration;
-
-use super::{assert_each_has_one, bulk_of, completed, fleet, operations, plan, under_way};
-use crate::harness::{PrivatePostgres, TestDatabase, TestServer};
-use serde_json::json;
 use time::OffsetDateTime;
+
+use super::*;
 
 #[tokio::test]
 async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_compressed() {
@@ -22,8 +19,7 @@ async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_comp
     let back = OffsetDateTime::now_utc();
     postgres.start_again();
 
-    crate::harness::eventually("an answer", async || (admin.get(&link).await.status == 200).then_some(()))
-        .await;
+    crate::harness::until("an answer", async || admin.get(&link).await.status == 200).await;
     completed(&admin, &link).await;
     assert_each_has_one(&database, 20).await;
     let created = operations(&database).await;

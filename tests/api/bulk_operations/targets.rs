@@ -1,12 +1,6 @@
 //! The devices of a bulk operation (K-03, K-10; I-11).
 
-use serde_json::{Value, json};
-
-use super::{
-    BULK, bulk_of, completed, create_agent, devices, fleet, group_of, id_of, later_of, operations, plan,
-    put_into, under_way,
-};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Creates a dynamic group and returns its id.
 async fn dynamic(caller: &Caller, query: &Value) -> String {

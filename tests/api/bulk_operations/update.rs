@@ -1,11 +1,6 @@
 //! `PUT /devicecontrol/bulkoperations/<id>` (K-08).
 
-use serde_json::{Value, json};
-
-use super::{
-    BULK, bulk_of, completed, devices, fleet, group_of, later_of, operations, plan, shown, under_way,
-};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn one_that_has_not_started_is_updated_in_place() {
@@ -126,9 +121,7 @@ async fn deleted_one_cannot_be_changed() {
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.delete(&link).await.status, 204);
 
-    let answer = admin.put(&link, &json!({"creationRamp": 1})).await;
-
-    assert_eq!((answer.status, answer.error()), (409, "devicecontrol/Update Conflict".into()));
+    admin.put(&link, &json!({"creationRamp": 1})).await.expect_error(409, "devicecontrol/Update Conflict");
     assert_eq!(admin.read(&link).await["creationRamp"], 0);
 }
 

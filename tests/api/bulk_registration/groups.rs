@@ -1,9 +1,6 @@
 //! Groups that are named by paths (N-17).
 
-use serde_json::{Value, json};
-
-use super::{OBJECTS, SECRET, all_created, counts, object_of, objects_of_type, register};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// A file of devices `<prefix>0`…, one for each path.
 fn placed(prefix: &str, paths: &[&str]) -> String {

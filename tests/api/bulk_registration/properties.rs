@@ -1,9 +1,6 @@
 //! Columns of custom properties (N-14).
 
-use serde_json::json;
-
-use super::{SECRET, counts, failures, object_of, register, upload};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn other_headers_are_custom_properties_and_dots_make_objects() {

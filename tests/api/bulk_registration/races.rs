@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::join_all;
-use serde_json::json;
-
-use super::{OBJECTS, SECRET, counts, fleet, register, upload};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 /// Asserts that every device exists once and complete: user, membership, object, external id.
 async fn assert_whole(server: &TestServer, count: i64) {

@@ -1,8 +1,6 @@
 //! Bodies that select what is deleted, sent or limited reject unknown members (C-19a).
 
-use serde_json::{Value, json};
-
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use super::*;
 
 const RULES: &str = "/retention/retentions";
 const BULK: &str = "/devicecontrol/bulkoperations";

@@ -1,8 +1,6 @@
 //! A filter that means nothing does not widen a deletion or a bulk change (C-19, I-08a).
 
-use serde_json::json;
-
-use crate::harness::{TestServer, event_of, measurement_of};
+use super::*;
 
 const DELETIONS: [(&str, &[&str]); 5] = [
     ("/alarm/alarms", &["type", "severity", "status", "source"]),

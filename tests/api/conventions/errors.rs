@@ -1,8 +1,6 @@
 //! Error bodies, their names and messages (docs/rules.md#errors; E-01 to E-05, C-17).
 
-use serde_json::{Value, json};
-
-use crate::harness::{MEDIA, Response, TestServer, alarm_of, redacted};
+use super::*;
 
 fn shown(answer: &Response, server: &TestServer) -> (u16, Value) {
     (answer.status, redacted(&answer.json(), &[(server.base(), "<base>")]))
@@ -14,9 +12,9 @@ fn body(error: &str, message: &str) -> Value {
 
 #[tokio::test]
 async fn unknown_managed_object_is_404_with_the_documents_words() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().get("/inventory/managedObjects/4711").await;
+    let answer = admin.get("/inventory/managedObjects/4711").await;
 
     let message = "Finding device data from database failed : No managedObject for id '4711'!";
     assert_eq!(shown(&answer, &server), (404, body("inventory/Not Found", message)));
@@ -26,9 +24,9 @@ async fn unknown_managed_object_is_404_with_the_documents_words() {
 
 #[tokio::test]
 async fn unknown_alarm_is_404_with_the_documents_words() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().get("/alarm/alarms/4711").await;
+    let answer = admin.get("/alarm/alarms/4711").await;
 
     let message = "Finding alarm from database failed : No alarm for gid '4711'!";
     assert_eq!(shown(&answer, &server), (404, body("alarm/Not Found", message)));
@@ -48,9 +46,9 @@ async fn id_that_is_not_a_number_names_nothing() {
 
 #[tokio::test]
 async fn missing_members_are_listed_with_commas_and_without_blanks() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post("/alarm/alarms", &json!({"text": "Too hot"})).await;
+    let answer = admin.post("/alarm/alarms", &json!({"text": "Too hot"})).await;
 
     let message = "Following mandatory fields should be included: type,time,severity,source";
     assert_eq!(shown(&answer, &server), (422, body("undefined/validationError", message)));
@@ -75,9 +73,9 @@ async fn missing_body_is_422() {
 
 #[tokio::test]
 async fn malformed_json_is_400() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let request = server.admin().request("POST", "/alarm/alarms").header("Content-Type", "application/json");
+    let request = admin.request("POST", "/alarm/alarms").header("Content-Type", "application/json");
     request.body(r#"{"type": "hot", }"#).send().await.expect_error(400, "undefined/validationError");
 }
 
@@ -95,18 +93,16 @@ async fn wrong_value_is_422_and_named() {
     ] {
         let mut alarm = alarm_of(&device, "hot");
         alarm[member] = value;
-        let answer = admin.post("/alarm/alarms", &alarm).await;
-        assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"), "{alarm}");
+        let answer = admin.post("/alarm/alarms", &alarm).await.expect_error(422, "undefined/validationError");
         assert!(answer.message().contains(member), "{member}: {}", answer.message());
     }
 }
 
 #[tokio::test]
 async fn unknown_source_of_an_alarm_is_422_and_named() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server
-        .admin()
+    let answer = admin
         .post("/alarm/alarms", &alarm_of("4711", "hot"))
         .await
         .expect_error(422, "undefined/validationError");
@@ -181,8 +177,8 @@ async fn details_are_given_in_debug_mode_only() {
 
 #[tokio::test]
 async fn info_link_of_an_error_leads_to_a_page_for_everybody() {
-    let server = TestServer::shared().await;
-    let error = server.admin().get("/alarm/alarms/4711").await.json();
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let error = admin.get("/alarm/alarms/4711").await.json();
     let info = error["info"].as_str().unwrap();
     let (link, place) = info.split_once('#').unwrap();
 

@@ -1,8 +1,6 @@
 //! Malformed and hostile bodies: always a clear 4xx, never a 500.
 
-use serde_json::json;
-
-use crate::harness::{Caller, OBJECTS, Response, TestServer, alarm_of};
+use super::*;
 
 async fn post(caller: &Caller, path: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", path).accepting_json();
@@ -144,8 +142,8 @@ async fn tiny_numbers_do_not_grow_into_thousands_of_digits() {
 
 #[tokio::test]
 async fn body_over_the_limit_is_413_whether_announced_or_not() {
-    let server = TestServer::start_with(|settings| settings.limits.body_bytes = 10_000).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.body_bytes = 10_000).await.with_admin();
     let body = |bytes: usize| format!("{{\"plat_A\":\"{}\"}}", "x".repeat(bytes - 13));
 
     let fitting = post(&admin, OBJECTS, body(10_000)).await;

@@ -1,8 +1,6 @@
 //! `X-HTTP-METHOD` and slashes (docs/rules.md#conventions; C-06, X-27).
 
-use serde_json::json;
-
-use crate::harness::{Response, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn post_with_method_header_acts_as_that_method() {

@@ -1,8 +1,6 @@
 //! JSON nulls (docs/rules.md#bodies-and-media-types; C-10).
 
-use serde_json::json;
-
-use crate::harness::{SERVER_MEMBERS, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn null_on_put_removes_and_other_fragments_stay() {
@@ -32,20 +30,20 @@ async fn nested_values_are_replaced_as_a_whole() {
 
 #[tokio::test]
 async fn null_on_post_counts_as_absent() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let object = json!({"name": null, "type": null, "plat_A": null, "plat_B": {"x": null}});
-    let created = server.admin().create("/inventory/managedObjects", &object).await;
+    let created = admin.create("/inventory/managedObjects", &object).await;
 
     assert_eq!(without(&created, &SERVER_MEMBERS), json!({"plat_B": {"x": null}}));
 }
 
 #[tokio::test]
 async fn null_for_a_mandatory_member_of_an_alarm_counts_as_missing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let body = json!({"type": "t", "time": "2024-03-10T02:30:00Z", "text": null, "severity": "MAJOR", "source": null});
 
-    let answer = server.admin().post("/alarm/alarms", &body).await.expect(422);
+    let answer = admin.post("/alarm/alarms", &body).await.expect(422);
 
     assert_eq!(answer.message(), "Following mandatory fields should be included: text,source");
 }

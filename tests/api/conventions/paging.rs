@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, ids};
+use super::*;
 
 async fn create_objects(caller: &Caller, count: usize) -> Vec<String> {
     let mut made = Vec::with_capacity(count);
@@ -49,16 +47,16 @@ async fn last_page_has_prev_but_no_next() {
 
 #[tokio::test]
 async fn self_link_names_page_page_size_and_all_filters() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let page = server.admin().read("/alarm/alarms?status=ACTIVE,CLEARED&type=a%20b&colour=red").await;
+    let page = admin.read("/alarm/alarms?status=ACTIVE,CLEARED&type=a%20b&colour=red").await;
 
     let (path, query) = parts(&page["self"]);
     assert_eq!(path, format!("{}/alarm/alarms", server.base()));
     for expected in ["pageSize=5", "currentPage=1", "colour=red"] {
         assert!(query.contains(expected), "{expected}: {query:?}");
     }
-    let again = server.admin().read(page["self"].as_str().unwrap()).await;
+    let again = admin.read(page["self"].as_str().unwrap()).await;
     assert_eq!(again, page);
 }
 
@@ -172,9 +170,9 @@ async fn changed_current_page_in_a_next_link_counts() {
 
 #[tokio::test]
 async fn page_size_above_2000_is_reduced() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let page = server.admin().read(&format!("{OBJECTS}?pageSize=2001")).await;
+    let page = admin.read(&format!("{OBJECTS}?pageSize=2001")).await;
 
     assert_eq!(page["statistics"], json!({"currentPage": 1, "pageSize": 2000}));
     assert!(parts(&page["self"]).1.contains("pageSize=2000"), "{page}");

@@ -1,8 +1,6 @@
 //! `X-Platform-Processing-Mode` (docs/rules.md#processing-modes; M-01 to M-03).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Response, TestServer, alarm_of, notifications, redacted, without};
+use super::*;
 
 const HEADER: &str = "X-Platform-Processing-Mode";
 

@@ -1,8 +1,6 @@
 //! `totalPages` (P-02, P-03).
 
-use serde_json::json;
-
-use crate::harness::{OBJECTS, TestServer, ids};
+use super::*;
 
 async fn total_pages(server: &TestServer, query: &str) -> serde_json::Value {
     server.admin().read(&format!("{OBJECTS}?{query}")).await["statistics"]["totalPages"].clone()

@@ -1,9 +1,7 @@
 //! Times of the years 0001 to 9999 (C-12b), wherever a time can be sent: devices whose clock was never set begin at
 //! 1970 or at the year 1 of their own zone, and people ask "since 1900".
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, event_of, measurement_of, member_texts};
+use super::*;
 
 /// Each time as it is sent, and as it is shown.
 const TIMES: [(&str, &str); 6] = [

@@ -1,15 +1,7 @@
 //! The acting device of rows (H-02), and rows as heartbeats.
 
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{request, send, text_of};
+use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
-use crate::harness::{
-    BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
-};
 
 pub(super) const OBJECTS: &str = "/inventory/managedObjects";
 const MEASUREMENTS: &str = "/measurement/measurements";
@@ -91,11 +83,11 @@ async fn device_that_was_registered_sends_with_the_credentials_it_got() {
 
 #[tokio::test]
 async fn caller_that_is_not_a_device_and_names_none_is_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let rows =
         "100\n\n101,c\n105\n107,a\n110,a\n117,1\n125\n200,a,b,1\n301,a\n306,a\n400,a,b\n401,1\n407,a\n";
-    let answer = send(&server.admin(), rows).await;
+    let answer = send(&admin, rows).await;
 
     let lines = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
     assert_eq!(answer, lines.map(|line| format!("50,{line},422\n")).concat());
@@ -143,11 +135,11 @@ async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
 
 #[tokio::test]
 async fn header_names_a_device_for_who_has_the_rights() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
 
-    let answer = send_for(&server.admin(), "sn-1", "100\n110,x\n200,t,T,1\n301,hot\n306,hot\n105").await;
+    let answer = send_for(&admin, "sn-1", "100\n110,x\n200,t,T,1\n301,hot\n306,hot\n105").await;
 
     assert_eq!(answer, "106\n");
     let object = object_of(&server, "sn-1").await;
@@ -253,10 +245,8 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 
     assert_eq!(send(&user(&servers[0]), "200,t,T,2").await, "");
     let second = find(&servers[0], "sn-1").await.unwrap();
-    eventually("the news on the other server", async || {
-        send(&user(&servers[1]), "200,t,T,3").await.is_empty().then_some(())
-    })
-    .await;
+    until("the news on the other server", async || send(&user(&servers[1]), "200,t,T,3").await.is_empty())
+        .await;
 
     assert_ne!(first, second);
     assert_eq!(measured(&servers[0], &second).await, 2);
@@ -303,9 +293,9 @@ async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
 
 #[tokio::test]
 async fn what_can_be_no_serial_is_422() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = send_for(&server.admin(), &"x".repeat(1025), "200,t,T,1\n100").await;
+    let answer = send_for(&admin, &"x".repeat(1025), "200,t,T,1\n100").await;
 
     assert_eq!(answer, "50,1,422\n50,2,422\n");
 }
@@ -334,8 +324,7 @@ async fn rows_of_an_application_are_not_heartbeats() {
     }
     // If the row counted, it would have been written before this.
     assert_eq!(send(&other, "200,t,T,1").await, "");
-    eventually("the other's heartbeat", async || (last_message("sn-2").await > before[1]).then_some(()))
-        .await;
+    until("the other's heartbeat", async || last_message("sn-2").await > before[1]).await;
 
     assert_eq!(last_message("sn-1").await, before[0]);
 }
@@ -356,6 +345,6 @@ async fn rows_of_a_device_are_its_heartbeats() {
         assert_eq!(server.database().execute(back, &[]).await, 1);
         let before = last_message().await;
         assert_eq!(send(&device, row).await, "");
-        eventually(row, async || (last_message().await > before).then_some(())).await;
+        until(row, async || last_message().await > before).await;
     }
 }

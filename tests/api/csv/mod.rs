@@ -27,8 +27,8 @@ mod static_operations;
 mod static_responses;
 mod stored_sets;
 
-use crate::harness::Caller;
 use crate::harness::csv::{request, send, text_of};
+use crate::harness::prelude::*;
 
 /// Sends rows of a registered set and returns the answer's text.
 async fn send_to(caller: &Caller, x_id: &str, rows: &str) -> String {

@@ -1,10 +1,7 @@
 //! The results of a successful operation (H-08).
 
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::{Gateway, path_of};
-use crate::harness::TestServer;
+use super::*;
 
 /// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each
 /// for an operation and a device of its own.

@@ -2,12 +2,8 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::{Gateway, path_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use super::*;
 
 const OPERATIONS: usize = 24;
 

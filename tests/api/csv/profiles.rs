@@ -1,10 +1,7 @@
 //! Row 121: whether the profile of a device is installed.
 
-use serde_json::{Value, json};
-
 use super::static_operations::Gateway;
-use super::{request, send, text_of};
-use crate::harness::TestServer;
+use super::*;
 
 fn operation(profile: Value) -> Value {
     let mut operation = json!({"plat_DeviceProfile": {"software": []}});

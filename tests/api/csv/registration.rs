@@ -1,9 +1,6 @@
 //! Registration of template sets (S-10 to S-17).
 
-use serde_json::json;
-
-use super::{register, request, send, send_to};
-use crate::harness::{ADMIN_PASSWORD, OBJECTS, TestServer, ids, redacted};
+use super::*;
 
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
@@ -125,7 +122,7 @@ async fn of_simultaneous_registrations_one_is_stored_and_the_others_leave_nothin
 
 #[tokio::test]
 async fn registering_needs_the_rights_of_its_calls_and_using_needs_those_of_the_rows() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let nobody = server.user_with("nobody", &[]).await;
 
@@ -138,7 +135,7 @@ async fn registering_needs_the_rights_of_its_calls_and_using_needs_those_of_the_
     let object = register(&owner, "pumps", &templates).await;
     assert_eq!(send_to(&nobody, "pumps", "").await, format!("20,{object}\n"));
     assert_eq!(send_to(&nobody, "pumps", "101").await, "50,1,403\n");
-    assert_eq!(send_to(&server.admin(), "pumps", "100").await, "200,1,pumps\n");
+    assert_eq!(send_to(&admin, "pumps", "100").await, "200,1,pumps\n");
 }
 
 #[tokio::test]

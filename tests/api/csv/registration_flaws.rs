@@ -1,7 +1,6 @@
 //! Errors of registrations: lines 41 and 42 (S-14, S-20 to S-22, S-27, S-30; S-60).
 
-use super::{register, send, send_to};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn every_flaw_has_its_line() {

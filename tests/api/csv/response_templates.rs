@@ -1,9 +1,6 @@
 //! Response templates, which are applied to responses of the platform (S-30 to S-34; S-03, S-06, S-07).
 
-use serde_json::json;
-
-use super::{register, send_to};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// A row 100 that reads an object.
 const GET: &str = "10,100,GET,/inventory/managedObjects/%%,,,%%\n";

@@ -1,7 +1,6 @@
 //! Several X-Ids in one request (S-40, S-41; S-10, S-12, S-13).
 
-use super::{register, send, send_to};
-use crate::harness::TestServer;
+use super::*;
 
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";

@@ -1,12 +1,10 @@
 //! Rows 301 to 307: alarms (H-14).
 
-use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::acting_device::{device_user, find};
-use super::send;
-use crate::harness::{Caller, TestServer, redacted, without};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 

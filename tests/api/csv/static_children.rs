@@ -1,11 +1,7 @@
 //! Rows 101 and 105: child devices of a gateway (H-14).
 
-use futures_util::future::join_all;
-use serde_json::json;
-
 use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
-use super::send;
-use crate::harness::{TestDatabase, TestServer, member_texts};
+use super::*;
 
 /// The ids of the child devices of an object, in order.
 async fn children(server: &TestServer, parent: &str) -> Vec<String> {
@@ -34,13 +30,13 @@ async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated()
 
 #[tokio::test]
 async fn device_that_is_known_is_linked_as_it_is() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (gateway, sensor) = (device_user(&server, "gw").await, device_user(&server, "s1").await);
     send(&gateway, "100").await;
     send(&sensor, "100,Sensor").await;
 
     let refused = send(&gateway, "101,s1").await;
-    let linked = send_for(&server.admin(), "gw", "101,s1,Other\n101,s1").await;
+    let linked = send_for(&admin, "gw", "101,s1,Other\n101,s1").await;
 
     assert_eq!(
         (refused.as_str(), linked.as_str()),
@@ -111,7 +107,7 @@ async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
 
 #[tokio::test]
 async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let gateway = device_user(&server, "gw").await;
 
     assert_eq!(send(&gateway, "105").await, "106\n");
@@ -124,7 +120,7 @@ async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
 
     let expected = format!("106,b,\"a,1\",{},0\n", nameless.as_str().unwrap());
     assert_eq!(send(&gateway, "105").await, expected);
-    assert_eq!(send_for(&server.admin(), "gw", "105").await, expected);
+    assert_eq!(send_for(&admin, "gw", "105").await, expected);
 }
 
 #[tokio::test]

@@ -1,12 +1,10 @@
 //! Rows 100 and 107 to 125: the device itself (H-14).
 
-use serde_json::json;
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
-use super::send;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn device_introduces_itself_once() {
@@ -77,12 +75,12 @@ async fn rows_replace_the_fragment_they_are_about() {
 
 #[tokio::test]
 async fn numbers_of_a_position_keep_their_digits() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    assert_eq!(send_for(&server.admin(), "sn-1", "112,52.10,-0.50,.5,9007199254740993").await, "");
+    assert_eq!(send_for(&admin, "sn-1", "112,52.10,-0.50,.5,9007199254740993").await, "");
 
     let id = find(&server, "sn-1").await.unwrap();
-    let stored = server.admin().get(&format!("{OBJECTS}/{id}")).await.text;
+    let stored = admin.get(&format!("{OBJECTS}/{id}")).await.text;
     assert!(
         stored.contains(
             r#""plat_Position":{"alt": 0.5, "lat": 52.10, "lng": -0.50, "accuracy": 9007199254740993}"#
@@ -93,10 +91,10 @@ async fn numbers_of_a_position_keep_their_digits() {
 
 #[tokio::test]
 async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let before = OffsetDateTime::now_utc();
-    assert_eq!(send_for(&server.admin(), "sn-1", "120,net,http://u").await, "");
+    assert_eq!(send_for(&admin, "sn-1", "120,net,http://u").await, "");
 
     let mut fragment = told(&object_of(&server, "sn-1").await)["plat_Configuration_net"].take();
     let time = fragment["time"].take();

@@ -1,12 +1,10 @@
 //! Rows 200 to 212: measurements (H-14).
 
-use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::acting_device::{device_user, find};
-use super::send;
-use crate::harness::{TestServer, redacted};
+use super::*;
 
 /// Returns all measurements of the only device, oldest first, as text and as JSON without the address of the server.
 async fn measurements(server: &TestServer) -> (String, Vec<Value>) {
@@ -118,7 +116,7 @@ async fn values_keep_their_digits() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     let number = "Wrong number of arguments";
     for (row, text) in [
@@ -156,7 +154,7 @@ async fn wrong_arguments_are_reported_with_their_line() {
         assert_eq!(send(&device, &format!("\r\n{row}\r\n")).await, format!("45,2,{text}\n"), "{row}");
     }
     // An invalid row does not create its device either.
-    assert_eq!(server.admin().get("/identity/externalIds/plat_Serial/sn-1").await.status, 404);
+    assert_eq!(admin.get("/identity/externalIds/plat_Serial/sn-1").await.status, 404);
 }
 
 #[tokio::test]

@@ -1,10 +1,7 @@
 //! Rows 500 to 506: pending operations and their results (H-06, H-07, H-12, H-13).
 
-use serde_json::{Value, json};
-
-use super::{request, send, text_of};
+use super::*;
 use crate::harness::operations::{OPERATIONS, place_below};
-use crate::harness::{Caller, TestServer};
 
 /// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own
 /// user.

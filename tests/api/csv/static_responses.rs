@@ -1,10 +1,7 @@
 //! Operations as lines for a device: the table of H-15 (H-09 to H-13).
 
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::Gateway;
-use crate::harness::TestServer;
+use super::*;
 
 /// Fragments of an operation, with the expected lines by default and with the compatibility switch.
 fn table() -> Vec<(Value, &'static str, &'static str)> {

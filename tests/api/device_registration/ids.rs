@@ -1,9 +1,6 @@
 //! Ids of devices (N-05), including hostile ones.
 
-use serde_json::json;
-
-use super::{REQUESTS, device, gets_in, password, poll, request_of};
-use crate::harness::TestServer;
+use super::*;
 
 /// Ids that a device may have, with characters that mean something elsewhere.
 fn odd_ids() -> Vec<String> {
@@ -135,15 +132,10 @@ async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
 
 #[tokio::test]
 async fn refusal_of_a_colon_says_why() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
-    let answer = server.admin().post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect(422);
-
-    assert!(
-        answer.message().contains("urn:dev:1") && answer.message().contains("credentials"),
-        "{}",
-        answer.text
-    );
+    admin.post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect_message(422, "urn:dev:1")
+        && answer.message().contains("credentials");
 }
 
 #[tokio::test]

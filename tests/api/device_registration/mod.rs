@@ -12,9 +12,7 @@ mod restart;
 mod status;
 mod tenants;
 
-use serde_json::{Value, json};
-
-use crate::harness::{BOOTSTRAP_PASSWORD, Caller, Response, TestServer};
+use crate::harness::prelude::*;
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::{join, join_all};
-use serde_json::json;
+use futures_util::future::join;
 
-use super::{REQUESTS, accept, device, gets_in, password, poll, register, request_of};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 async fn two_servers() -> [TestServer; 2] {
     let database = TestDatabase::create().await;

@@ -1,9 +1,6 @@
 //! `PUT /devicecontrol/newDeviceRequests/<id>` (N-03, X-12), and who moves a request (N-01, N-02).
 
-use serde_json::json;
-
-use super::{poll, register, request_of};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 const WAITING: &str = "WAITING_FOR_CONNECTION";
 const PENDING: &str = "PENDING_ACCEPTANCE";
@@ -53,12 +50,12 @@ async fn device_accepted_before_its_first_poll_gets_its_credentials_with_that() 
 
 #[tokio::test]
 async fn put_returns_the_request() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut request = register(&server, "sn-1").await;
 
-    let answer = server.admin().put(&request_of("sn-1"), &json!({"status": ACCEPTED, "owner": "joe"})).await;
+    let answer = admin.put(&request_of("sn-1"), &json!({"status": ACCEPTED, "owner": "joe"})).await;
     let accepted = json!({"status": ACCEPTED});
-    let bare = RawConnection::without_accept(&server.admin(), "PUT", &request_of("sn-1"), &accepted).await;
+    let bare = RawConnection::without_accept(&admin, "PUT", &request_of("sn-1"), &accepted).await;
 
     request["status"] = json!(ACCEPTED);
     assert_eq!((answer.status, answer.json()), (200, request));
@@ -105,7 +102,7 @@ async fn request_whose_credentials_were_returned_stays_accepted() {
 
 #[tokio::test]
 async fn put_without_a_status_or_with_an_unknown_one_is_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&server, "sn-1").await;
 
     for body in [
@@ -117,7 +114,7 @@ async fn put_without_a_status_or_with_an_unknown_one_is_422() {
         json!({"status": 1}),
         json!({"status": "REJECTED"}),
     ] {
-        let answer = server.admin().put(&request_of("sn-1"), &body).await;
+        let answer = admin.put(&request_of("sn-1"), &body).await;
         assert_eq!((answer.status, &*answer.error()), (422, "undefined/validationError"), "{body}");
         assert!(answer.message().contains("status"), "{}", answer.text);
     }

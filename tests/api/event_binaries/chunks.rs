@@ -1,9 +1,6 @@
 //! Files that come in chunks (V-06, V-07).
 
-use serde_json::{Value, json};
-
-use super::{Scene, assert_no_leftovers, bytes, chunk, download, send};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn chunks_become_a_file_with_the_last() {
@@ -170,8 +167,8 @@ async fn chunk_that_was_cut_off_leaves_what_was_there_before() {
     let head = [&*line, "Host: x", &authorization, "Content-Range: 5-1000004/*", "Content-Length: 1000000"];
     let part = [format!("{}\r\n\r\n", head.join("\r\n")).into_bytes(), bytes(600_000)].concat();
     connection.send(part).await;
-    crate::harness::eventually("the first rows of the chunk", async || {
-        (scene.server.database().count("binary_chunks").await >= 2).then_some(())
+    crate::harness::until("the first rows of the chunk", async || {
+        scene.server.database().count("binary_chunks").await >= 2
     })
     .await;
     connection.reset();
@@ -205,8 +202,7 @@ async fn chunks_and_files_that_are_too_large_are_413_and_change_nothing() {
     let scene = Scene::on(server).await;
     let content = bytes(30_000);
 
-    let larger = chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await.expect(413);
-    assert!(larger.message().contains("10000"), "{}", larger.message());
+    chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await.expect_message(413, "10000");
     for (range, part) in [("0-9999/*", 0..10_000), ("10000-19999/*", 10_000..20_000)] {
         assert_eq!(chunk(&scene.admin, &scene.path, range, &content[part]).await.status, 200);
     }

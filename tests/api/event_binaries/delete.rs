@@ -1,8 +1,6 @@
 //! Files are deleted alone and with their event.
 
-use serde_json::Value;
-
-use super::{Scene, bytes, chunk, send};
+use super::*;
 
 #[tokio::test]
 async fn deleted_file_is_gone_and_its_event_stays() {

@@ -1,9 +1,6 @@
 //! Forms: one part, or the parts `object` and `file` (V-04).
 
-use serde_json::json;
-
-use super::{Scene, assert_no_leftovers, bytes, download};
-use crate::harness::{RawConnection, Response};
+use super::*;
 
 const BOUNDARY: &str = "----boundary4711";
 

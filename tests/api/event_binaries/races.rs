@@ -1,7 +1,6 @@
 //! Concurrent uploads at two servers on one database.
 
-use super::{Scene, assert_no_leftovers, chunk, download, send};
-use crate::harness::{Caller, TestDatabase, TestServer};
+use super::*;
 
 async fn two_servers() -> (Scene, TestServer, [Caller; 2]) {
     let database = TestDatabase::create().await;

@@ -1,8 +1,6 @@
 //! PUT replaces the file of an event.
 
-use serde_json::json;
-
-use super::{Scene, assert_no_leftovers, bytes, download, send};
+use super::*;
 
 #[tokio::test]
 async fn put_replaces_bytes_and_type_and_keeps_the_name() {

@@ -2,8 +2,7 @@
 
 use rustix::process::Signal;
 
-use super::{Scene, bytes, chunk, download, path_of};
-use crate::harness::{Caller, Program, TestServer, scratch_with_data};
+use super::*;
 
 #[tokio::test]
 async fn upload_continues_after_a_restart() {

@@ -1,9 +1,6 @@
 //! Tests who may read and write files of events (V-08, U-12).
 
-use serde_json::json;
-
-use super::{Scene, chunk, send};
-use crate::harness::Caller;
+use super::*;
 
 /// Statuses of reading, replacing and adding a file.
 async fn may(caller: &Caller, with_file: &str, without: &str) -> (u16, u16, u16) {

@@ -1,9 +1,6 @@
 //! Uploads in chunks that were abandoned.
 
-use serde_json::json;
-
-use super::{Scene, chunk, download, path_of, send};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothing_else_does() {
@@ -22,8 +19,7 @@ async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothin
 
     let other = TestServer::start_on(&database, |_| {}).await;
 
-    eventually("the event to tell of no file", async || scene.markers().await.1.is_null().then_some(()))
-        .await;
+    until("the event to tell of no file", async || scene.markers().await.1.is_null()).await;
     assert_eq!(database.count("binaries").await, 2);
     let young = other.admin().read(&young).await;
     assert_eq!(young["plat_IsIncompleteBinary"], json!({"range": "0-4/*"}));

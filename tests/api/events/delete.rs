@@ -1,7 +1,6 @@
 //! Deletion of one event, and with its source.
 
-use super::EVENTS;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn deleted_event_is_gone() {
@@ -13,8 +12,7 @@ async fn deleted_event_is_gone() {
 
     assert_eq!((answer.status, &*answer.text), (204, ""));
     assert_eq!(admin.get(link).await.status, 404);
-    let again = admin.delete(link).await;
-    assert_eq!((again.status, again.error()), (404, "event/Not Found".into()));
+    admin.delete(link).await.expect_error(404, "event/Not Found");
     assert_eq!(admin.read(EVENTS).await["events"], serde_json::json!([other]));
 }
 

@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{TestServer, event_of, member_texts};
+use super::*;
 
 /// Creates `count` events of a device, every hundredth of them with a fragment.
 async fn fill(server: &TestServer, device: &str, count: i32) {

@@ -1,9 +1,6 @@
 //! Pages of callers who see only part of the events (P-07).
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{TestServer, ids};
+use super::*;
 
 #[tokio::test]
 async fn each_request_looks_at_a_bounded_number_and_all_pages_together_hold_everything() {

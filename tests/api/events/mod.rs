@@ -11,4 +11,6 @@ mod roles;
 mod several_servers;
 mod update;
 
+use crate::harness::prelude::*;
+
 const EVENTS: &str = "/event/events";

@@ -1,9 +1,6 @@
 //! Processing modes of events (M-01 to M-04).
 
-use serde_json::{Value, json};
-
-use super::EVENTS;
-use crate::harness::{Caller, Response, TestServer, event_of};
+use super::*;
 
 async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     let request = caller.request(method, path).accepting_json();

@@ -1,9 +1,6 @@
 //! Tests who may read and write events (docs/rules.md#events; U-12).
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{TestServer, event_of, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
@@ -21,8 +18,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("door").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
     let administrator = server.user_with("administrator", &["ROLE_EVENT_ADMIN"]).await;
 
     let created = administrator.post(EVENTS, &event_of(&device, "t")).await;

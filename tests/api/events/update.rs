@@ -1,9 +1,6 @@
 //! Changes of events (V-02).
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{RawConnection, TestServer, event_of};
+use super::*;
 
 #[tokio::test]
 async fn put_changes_text_and_fragments_and_ignores_the_rest() {

@@ -1,9 +1,6 @@
 //! Percent-encoding of types and values in paths (D-03).
 
-use serde_json::json;
-
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 /// Types and values with the path segments that name them.
 const NAMES: [(&str, &str); 12] = [

@@ -1,9 +1,6 @@
 //! Create, read, list, delete.
 
-use serde_json::json;
-
-use super::{ids_of, name, pair};
-use crate::harness::{MEDIA, RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn created_external_id_has_every_member_of_the_documents() {

@@ -1,7 +1,6 @@
 //! Concurrent requests for external ids.
 
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn one_of_many_posts_of_a_pair_is_201_and_the_others_are_409() {

@@ -1,9 +1,6 @@
 //! Tests who may read and write external ids (D-04, I-06, U-12).
 
-use serde_json::json;
-
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
@@ -56,8 +53,7 @@ async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let caller = server.user_with("joe", &["ROLE_IDENTITY_READ"]).await;
 
     caller.request("POST", &ids_of(&device)).body("{").send().await.expect(403);

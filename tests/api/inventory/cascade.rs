@@ -1,8 +1,6 @@
 //! The objects that are deleted with an object (I-10, I-11, B-06).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer};
+use super::*;
 
 /// Creates a tree of objects below a parent and returns the new id.
 async fn below(caller: &Caller, parent: &str, block: &str, body: Value) -> String {

@@ -1,8 +1,6 @@
 //! The response to a POST to a child collection depends on the body and on `Accept` (I-03a).
 
-use serde_json::{Value, json};
-
-use crate::harness::{MEDIA, OBJECTS, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn whole_object_returns_the_object_and_a_reference_returns_the_reference() {

@@ -1,8 +1,6 @@
 //! Filters of the collection (I-07).
 
-use serde_json::json;
-
-use crate::harness::{Caller, OBJECTS, TestServer, ids, member_texts};
+use super::*;
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")

@@ -1,8 +1,6 @@
 //! Roles and owners (I-01, I-05, I-06).
 
-use serde_json::json;
-
-use crate::harness::{OBJECTS, TestServer, alarm_of, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_create() {
@@ -51,8 +49,8 @@ async fn others_may_not_change_or_delete_without_the_admin_role() {
 
 #[tokio::test]
 async fn admin_role_alone_does_not_read() {
-    let server = TestServer::shared().await;
-    let path = format!("{OBJECTS}/{}", server.admin().create_device("pump").await);
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
     let administrator = server.user_with("administrator", &["ROLE_INVENTORY_ADMIN"]).await;
 
     assert_eq!(administrator.get(&path).await.status, 403);
@@ -60,8 +58,8 @@ async fn admin_role_alone_does_not_read() {
 
 #[tokio::test]
 async fn global_object_is_readable_for_everyone_in_the_tenant() {
-    let server = TestServer::shared().await;
-    let object = server.admin().create(OBJECTS, &json!({"name": "plan", "plat_Global": {}})).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let object = admin.create(OBJECTS, &json!({"name": "plan", "plat_Global": {}})).await;
     let nobody = server.user_with("nobody", &[]).await;
 
     let answer = nobody.get(object["self"].as_str().unwrap()).await;
@@ -72,10 +70,10 @@ async fn global_object_is_readable_for_everyone_in_the_tenant() {
 
 #[tokio::test]
 async fn collection_without_the_read_role_holds_own_and_global_objects() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
-    server.admin().create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
+    admin.create(OBJECTS, &json!({"name": "hidden"})).await;
+    admin.create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
     owner.create(OBJECTS, &json!({"name": "own"})).await;
 
     let page = owner.read(OBJECTS).await;
@@ -85,9 +83,9 @@ async fn collection_without_the_read_role_holds_own_and_global_objects() {
 
 #[tokio::test]
 async fn total_pages_are_null_without_the_read_role() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
+    admin.create(OBJECTS, &json!({"name": "hidden"})).await;
 
     let page = owner.read(&format!("{OBJECTS}?withTotalPages=true")).await;
 
@@ -96,14 +94,14 @@ async fn total_pages_are_null_without_the_read_role() {
 
 #[tokio::test]
 async fn owner_is_changed_by_the_admin_role_only() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let heir = server.user_with("heir", &[]).await;
     let link = owner.create(OBJECTS, &json!({})).await["self"].as_str().unwrap().to_owned();
 
     let by_owner = owner.put(&link, &json!({"owner": "heir"})).await;
     let unchanged = owner.put(&link, &json!({"owner": "owner", "name": "pump"})).await;
-    let by_admin = server.admin().put(&link, &json!({"owner": "heir"})).await;
+    let by_admin = admin.put(&link, &json!({"owner": "heir"})).await;
 
     assert_eq!((by_owner.status, unchanged.status), (403, 200), "{}", unchanged.text);
     assert_eq!((by_admin.status, by_admin.json()["owner"].clone()), (200, json!("heir")));
@@ -124,11 +122,11 @@ async fn owner_of_the_source_may_raise_and_change_alarms() {
 
 #[tokio::test]
 async fn former_owner_may_not_write_any_more() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
-    server.admin().put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;
+    admin.put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;
 
     owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 }

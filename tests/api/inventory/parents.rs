@@ -1,8 +1,6 @@
 //! The blocks of parents as collections (I-03b).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer};
+use super::*;
 
 /// Each block of children with its block of parents.
 const BLOCKS: [(&str, &str); 3] = [

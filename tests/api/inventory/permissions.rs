@@ -1,9 +1,7 @@
 //! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06,
 //! B-01).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of};
+use super::*;
 
 async fn linked(caller: &Caller, parent: &str, block: &str, child: &str) {
     let body = json!({"managedObject": {"id": child}});
@@ -36,8 +34,7 @@ async fn read_reads_admin_writes_and_a_star_does_both() {
 
 #[tokio::test]
 async fn fragment_of_a_permission_must_be_in_the_object() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("a").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("a").await;
 
     let with = server.user_permitted("with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
     let without = server.user_permitted("without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
@@ -138,8 +135,7 @@ async fn permission_for_a_device_does_not_become_ownership_by_a_link() {
     let reference = json!({"managedObject": {"id": target}});
 
     for body in [&reference, &json!({"references": [reference]})] {
-        let refused = joe.post(&path("childDevices"), body).await.expect(403);
-        assert!(refused.message().contains("ownership of the child"), "{}", refused.text);
+        joe.post(&path("childDevices"), body).await.expect_message(403, "ownership of the child");
         let transient = joe.request("POST", &path("childDevices"));
         transient.header("X-Platform-Processing-Mode", "TRANSIENT").json(body).send().await.expect(403);
     }

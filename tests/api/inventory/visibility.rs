@@ -1,8 +1,6 @@
 //! Collections of callers who see only part of them (P-07, I-05, U-12).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, ids, member_texts};
+use super::*;
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")

@@ -1,12 +1,6 @@
 //! Malformed and hostile forms: always a clear 4xx, and nothing is stored.
 
-use serde_json::json;
-
-use super::{
-    BINARIES, BOUNDARY, assert_no_leftovers, bytes, file_part, form, named, object_part, part, post,
-    size_part,
-};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn missing_and_doubled_parts_are_422() {
@@ -151,10 +145,8 @@ async fn body_that_is_shorter_than_announced_leaves_nothing() {
         ];
         connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
         connection.send(&body).await;
-        crate::harness::eventually("the upload to begin", async || {
-            (server.database().count("binaries").await == 2).then_some(())
-        })
-        .await;
+        crate::harness::until("the upload to begin", async || server.database().count("binaries").await == 2)
+            .await;
         connection.reset();
         assert_no_leftovers(&server).await;
     }

@@ -1,21 +1,15 @@
 //! Store, read, replace, delete.
 
-use serde_json::{Value, json};
-
-use super::{
-    BINARIES, assert_no_leftovers, bytes, content_of, download, file_part, form, named, object_part, part,
-    post, size_part, upload,
-};
-use crate::harness::{MEDIA, TestServer, member_texts, without};
+use super::*;
 
 #[tokio::test]
 async fn stored_file_is_a_managed_object_that_describes_its_content() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let object = json!({"name": "boot log", "type": "plat_Log", "plat_Extra": {"x": 1}, "length": 7});
 
-    let answer = post(&admin, form(&[object_part(&object), size_part("5"), file_part(b"hello")])).await;
+    let answer =
+        post(&admin, form(&[object_part(&object), size_part("5"), file_part(b"hello")])).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let stored = answer.json();
     let link = format!("{}/inventory/managedObjects/{}", server.base(), stored["id"].as_str().unwrap());
     assert_eq!(answer.header("Location"), Some(&*link));
@@ -267,13 +261,13 @@ async fn transient_mode_publishes_and_stores_nothing() {
 
 #[tokio::test]
 async fn binaries_of_another_tenant_are_absent() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let object = upload(&server.admin(), &named("a"), b"a").await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let object = upload(&admin, &named("a"), b"a").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     for method in ["GET", "PUT", "DELETE"] {
         assert_eq!(stranger.request(method, &content_of(&object)).send().await.status, 404, "{method}");
     }
     assert_eq!(stranger.read(BINARIES).await["managedObjects"], json!([]));
-    assert_eq!(download(&server.admin(), &content_of(&object)).await, b"a");
+    assert_eq!(download(&admin, &content_of(&object)).await, b"a");
 }

@@ -1,7 +1,6 @@
 //! Concurrent requests for files.
 
-use super::{assert_no_leftovers, content_of, download, named, upload};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn one_of_many_replacements_wins_as_a_whole() {

@@ -1,11 +1,6 @@
 //! Tests who may read and write binaries (I-05).
 
-use serde_json::json;
-
-use super::{
-    BINARIES, assert_no_leftovers, content_of, download, file_part, form, named, object_part, post, upload,
-};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_store() {
@@ -35,8 +30,8 @@ async fn owner_may_read_replace_and_delete_without_any_other_role() {
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::start().await;
-    let path = content_of(&upload(&server.admin(), &named("a"), b"a").await);
+    let (server, admin) = TestServer::start().await.with_admin();
+    let path = content_of(&upload(&admin, &named("a"), b"a").await);
 
     for (user, role, read, replace, delete) in [
         ("nobody", "ROLE_INVENTORY_CREATE", 403, 403, 403),

@@ -1,9 +1,6 @@
 //! POST of many measurements (G-02).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{RawConnection, TestServer, ids, measurement_of};
+use super::*;
 
 #[tokio::test]
 async fn collection_returns_the_created_objects_in_order() {
@@ -51,9 +48,7 @@ async fn unknown_source_in_the_middle_stores_nothing() {
         measurement_of(&device, time, 1), measurement_of("4711", time, 2), measurement_of(&device, time, 3),
     ]});
 
-    let answer = admin.post(MEASUREMENTS, &sent).await.expect(422);
-
-    assert!(answer.message().contains("4711"), "{}", answer.text);
+    admin.post(MEASUREMENTS, &sent).await.expect_message(422, "4711");
     assert_eq!(server.database().count("measurements").await, 0);
 }
 
@@ -77,9 +72,9 @@ async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
 
 #[tokio::test]
 async fn empty_collection_creates_nothing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post(MEASUREMENTS, &json!({"measurements": []})).await;
+    let answer = admin.post(MEASUREMENTS, &json!({"measurements": []})).await;
 
     assert_eq!((answer.status, answer.json()), (201, json!({"measurements": []})));
 }

@@ -15,9 +15,7 @@ mod rollups;
 mod series;
 mod units;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, measurement_of};
+use crate::harness::prelude::*;
 
 const MEASUREMENTS: &str = "/measurement/measurements";
 

@@ -2,11 +2,7 @@
 
 use std::collections::HashSet;
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{TestServer, measurement_of};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 

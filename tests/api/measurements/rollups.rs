@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use platform::config::Settings;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use super::{MEASUREMENTS, measure, series_of};
-use crate::harness::{TestDatabase, TestServer, eventually, soon};
+use super::*;
 
 /// Starts a server that rolls up series as soon as they are read.
 async fn eager() -> TestServer {
@@ -33,9 +31,9 @@ async fn mark(database: &TestDatabase, device: &str) -> Option<i64> {
 /// Reads a series until everything is rolled up to this measurement. The status of a read does not matter, because one
 /// may get a connection that was closed a moment ago.
 async fn rolled_up(server: &TestServer, device: &str, last: i64) {
-    eventually("rollups", async || {
+    until("rollups", async || {
         server.admin().get(&series_of(device, "&aggregationType=HOURLY")).await;
-        (mark(server.database(), device).await > Some(last)).then_some(())
+        mark(server.database(), device).await > Some(last)
     })
     .await;
 }

@@ -2,11 +2,8 @@
 //! (Q-02, Q-04,
 //! Q-14).
 
-use serde_json::{Value, json};
-
-use super::{MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status};
+use super::*;
 use crate::harness::tenants::{create_tenant, management};
-use crate::harness::{Caller, TestDatabase, TestServer, eventually};
 
 /// A module that declares a stream and inserts into it.
 const SOURCE: &str = "module source;\n\

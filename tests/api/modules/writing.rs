@@ -1,9 +1,6 @@
 //! Uploads, changes and deletions: status and response.
 
-use serde_json::json;
-
-use super::{MODULES, deploy, marking, path_of, status};
-use crate::harness::{Caller, MEDIA, RawConnection, Response, TestServer, form, without};
+use super::*;
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
@@ -116,12 +113,8 @@ async fn mistake_is_reported_with_its_line_and_a_caret() {
             assert_eq!(answer.message(), message);
         }
     }
-    let unknown = post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await.expect(422);
-    assert!(
-        unknown.message().contains("Nowhere") && unknown.message().contains("line 2"),
-        "{}",
-        unknown.text
-    );
+    post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await.expect_message(422, "Nowhere")
+        && unknown.message().contains("line 2");
     assert_eq!(server.database().count("modules").await, 0);
 }
 
@@ -254,8 +247,8 @@ async fn deleted_module_is_gone() {
 
 #[tokio::test]
 async fn reading_and_writing_need_their_roles() {
-    let server = TestServer::shared().await;
-    let module = deploy(&server.admin(), &marking("marks", "one")).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
     let reader = server.user_with("reader", &["ROLE_CEP_MANAGEMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_CEP_MANAGEMENT_ADMIN"]).await;

@@ -2,10 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn deletion_takes_what_its_filters_find_and_nothing_else() {
@@ -101,8 +98,8 @@ async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
     };
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
         current_database()";
-    crate::harness::eventually("a deletion that waits", async || {
-        (server.database().query(waiting, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    crate::harness::until("a deletion that waits", async || {
+        server.database().query(waiting, &[]).await[0].get::<_, i64>(0) > 0
     })
     .await;
     holder.batch_execute("COMMIT").await.unwrap();

@@ -1,9 +1,6 @@
 //! Filters of the collection, and what its members show (O-06, O-07).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, queue};
-use crate::harness::{Caller, TestServer, without};
+use super::*;
 
 /// Operations of an agent with a child and a grandchild, and of another agent.
 struct Fleet {

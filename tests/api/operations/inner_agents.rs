@@ -1,10 +1,7 @@
 //! An agent below an agent has operations of its own (O-06a).
 
-use serde_json::json;
-
-use super::{AGENTS, OPERATIONS, create_agent, create_below, found, id_of, place_below, queue};
+use super::*;
 use crate::harness::csv::send;
-use crate::harness::{Caller, TestServer};
 
 /// An agent `outer` of a device user, below it an agent `inner` of the same user, and a device below each.
 struct Nested {

@@ -1,9 +1,6 @@
 //! Processing modes of operations (M-01 to M-03).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, listen_as, path_of, queue};
-use crate::harness::{Caller, Response, TestServer, without};
+use super::*;
 
 async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     let request = caller.request(method, path).accepting_json();

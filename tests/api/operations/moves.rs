@@ -1,14 +1,6 @@
 //! Operations of devices that move or go (O-06, I-10).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{
-    OPERATIONS, change, create_agent, create_below, found, id_of, listen_as, path_of, place_below, queue,
-    take_off,
-};
-use crate::harness::{TestServer, within};
+use super::*;
 
 #[tokio::test]
 async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {

@@ -1,9 +1,6 @@
 //! The order of the queue: creation (O-06, C-13).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn operations_of_two_servers_come_in_the_order_they_were_queued() {

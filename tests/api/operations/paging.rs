@@ -1,9 +1,6 @@
 //! Pages of the collection (P-01 to P-06).
 
-use serde_json::Value;
-
-use super::{OPERATIONS, create_below, id_of, queue};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Ids of all pages that the links `next` lead to.
 async fn followed(caller: &Caller, first: &str) -> Vec<Vec<String>> {

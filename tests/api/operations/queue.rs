@@ -1,9 +1,6 @@
 //! POST of an operation (O-01, O-04, O-10).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, place_below, queue};
-use crate::harness::{RawConnection, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn operation_for_an_agent_is_pending_with_what_was_given() {
@@ -133,9 +130,9 @@ async fn object_that_becomes_an_agent_takes_operations_from_then_on() {
 
 #[tokio::test]
 async fn device_of_another_tenant_is_unknown() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let agent = create_agent(&server.admin(), "gateway").await;
-    let operation = queue(&server.admin(), &agent).await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let agent = create_agent(&admin, "gateway").await;
+    let operation = queue(&admin, &agent).await;
     let other = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     assert_eq!(other.post(OPERATIONS, &json!({"deviceId": agent})).await.status, 422);
@@ -145,5 +142,5 @@ async fn device_of_another_tenant_is_unknown() {
         assert_eq!(found(&other, parameters).await, [""; 0], "{parameters}");
     }
     assert_eq!(other.delete(OPERATIONS).await.status, 204);
-    assert_eq!(found(&server.admin(), "").await, [id_of(&operation)]);
+    assert_eq!(found(&admin, "").await, [id_of(&operation)]);
 }

@@ -1,14 +1,11 @@
 //! Tests who may queue, read and change operations (docs/rules.md#operations; I-06).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::shared().await;
-    let agent = create_agent(&server.admin(), "gateway").await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let agent = create_agent(&admin, "gateway").await;
     let writer = server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
 
     let operation = queue(&writer, &agent).await;
@@ -21,9 +18,9 @@ async fn admin_role_writes_and_does_not_read() {
 
 #[tokio::test]
 async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::shared().await;
-    let agent = create_agent(&server.admin(), "gateway").await;
-    let operation = queue(&server.admin(), &agent).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let agent = create_agent(&admin, "gateway").await;
+    let operation = queue(&admin, &agent).await;
     let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ"]).await;
 
     assert_eq!(reader.read(&path_of(&operation)).await, operation);
@@ -65,8 +62,7 @@ async fn owner_of_an_agent_reads_its_operations_and_not_all() {
 
 #[tokio::test]
 async fn who_may_not_write_learns_nothing_of_agents() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
     nobody.post(OPERATIONS, &json!({"deviceId": device})).await.expect_error(403, "security/Forbidden");

@@ -1,9 +1,6 @@
 //! Two server processes on one database stay correct.
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 async fn two_servers() -> [TestServer; 2] {
     let database = TestDatabase::create().await;

@@ -1,9 +1,6 @@
 //! PUT of an operation and its audit record (O-02, O-03, O-05, O-09).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, change, create_agent, id_of, path_of, queue};
-use crate::harness::{Caller, RawConnection, TestServer, without};
+use super::*;
 
 /// A server with an agent and an operation for it.
 async fn queued() -> (TestServer, Caller, Value) {

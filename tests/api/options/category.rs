@@ -1,9 +1,6 @@
 //! The options of a category: GET and PUT of `/tenant/options/<category>`.
 
-use serde_json::json;
-
-use super::{OPTIONS, management, option_of};
-use crate::harness::TestServer;
+use super::*;
 
 const MAIL: &str = "/tenant/options/mail";
 
@@ -35,9 +32,9 @@ async fn put_of_a_category_merges_and_null_removes() {
 
 #[tokio::test]
 async fn empty_put_of_a_category_changes_nothing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().put(MAIL, &json!({})).await;
+    let answer = admin.put(MAIL, &json!({})).await;
 
     assert_eq!((answer.status, answer.json()), (200, json!({})));
 }

@@ -1,9 +1,6 @@
 //! `PUT /tenant/options/<category>/<key>/editable`.
 
-use serde_json::json;
-
-use super::{OPTIONS, management, option_of};
-use crate::harness::TestServer;
+use super::*;
 
 const HOST: &str = "/tenant/options/mail/host";
 const EDITABLE: &str = "/tenant/options/mail/host/editable";

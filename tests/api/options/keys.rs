@@ -1,10 +1,7 @@
 //! Keys of tokens speak for any user: who may write them (T-09).
 
-use serde_json::{Value, json};
-
-use super::{OPTIONS, option_of};
+use super::*;
 use crate::harness::issuer::{OTHER, RSA_512, RSA_1024, RSA_2048};
-use crate::harness::{Caller, Response, TestServer};
 
 const CATEGORY: &str = "/tenant/options/token.publicKey";
 

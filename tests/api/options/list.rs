@@ -1,9 +1,6 @@
 //! `GET /tenant/options`.
 
-use serde_json::{Value, json};
-
-use super::{OPTIONS, option_of};
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 fn names(page: &Value) -> Vec<String> {
     let name = |option: &Value| {

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::Value;
 
-use crate::harness::{Caller, Program, alarm_of, eventually, scratch_with_data, within};
+use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const CLIENTS: usize = 8;
@@ -78,7 +76,7 @@ async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_rest
             tokio::spawn(post_until_refused(caller, device.clone(), client, answered.clone()))
         })
         .collect();
-    eventually("some load", async || (answered.load(Ordering::Relaxed) > 500).then_some(())).await;
+    until("some load", async || answered.load(Ordering::Relaxed) > 500).await;
 
     program.signal(Signal::KILL);
     program.ended_within(Duration::from_secs(5)).await;

@@ -1,12 +1,6 @@
 //! Connects: held, returned, superseded (B-07, B-10, B-11, B-13, B-15).
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use crate::harness::{
-    REALTIME, TestServer, eventually, notifications, reply, runs_at_two_servers, soon, within,
-};
+use super::*;
 
 #[tokio::test]
 async fn held_connect_returns_when_there_is_a_notification() {
@@ -28,9 +22,10 @@ async fn held_connect_returns_when_there_is_a_notification() {
 #[tokio::test]
 async fn connect_returns_a_notification_that_comes_before_or_after_it() {
     let keep_alive = Duration::from_secs(600);
-    let server = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
+        .await
+        .with_device("pump")
+        .await;
     let session = admin.listen("/alarms/*").await;
 
     for n in 0..30 {
@@ -77,8 +72,8 @@ async fn message_ids_differ_and_are_texts() {
 
 #[tokio::test]
 async fn timeout_zero_returns_at_once_and_advises_the_time_of_the_next_connect() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let answer = within(Duration::from_secs(5), "an answer at once", session.glance()).await;
 
@@ -99,8 +94,8 @@ async fn timeout_zero_takes_what_waits() {
 
 #[tokio::test]
 async fn timeout_of_the_client_bounds_the_hold() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
     let begun = Instant::now();
 
     let answer = session.connect_with(json!({"advice": {"timeout": 300}})).await;
@@ -166,9 +161,11 @@ async fn newer_connect_is_held_and_the_older_released_plainly() {
 
 #[tokio::test]
 async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     let polls: Vec<_> = (0..4)
@@ -269,8 +266,8 @@ async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
 
 #[tokio::test]
 async fn disconnect_ends_the_session_and_releases_its_held_connect() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
     let held = session.hold().await;
 
     let disconnected = session.ask("/meta/disconnect", json!({"id": 5})).await;
@@ -284,8 +281,8 @@ async fn disconnect_ends_the_session_and_releases_its_held_connect() {
 
 #[tokio::test]
 async fn hundred_sessions_all_receive_one_alarm() {
-    let (_server, admin) = TestServer::start_with(|settings| settings.workers = 2).await.with_admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.workers = 2).await.with_device("pump").await;
     let mut held = Vec::new();
     for _ in 0..100 {
         held.push(admin.listen("/alarms/*").await.hold().await);

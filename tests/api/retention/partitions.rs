@@ -1,9 +1,6 @@
 //! Deletion of old monthly partitions of measurements.
 
-use serde_json::json;
-
-use super::{age, eager, ended, measure, rule_in_force};
-use crate::harness::TestDatabase;
+use super::*;
 use crate::harness::tenants::create_tenant;
 
 async fn partitions(database: &TestDatabase) -> i64 {

@@ -1,13 +1,8 @@
 //! The daily retention runs.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use super::{RULES, RUNS, age, create_cleared_alarm, eager, ended, measure, rule_in_force};
+use super::*;
 use crate::harness::operations::{create_agent, path_of};
 use crate::harness::tenants::create_tenant;
-use crate::harness::{TestServer, eventually, ids};
 
 #[tokio::test]
 async fn run_deletes_what_is_too_old_and_reports_it() {

@@ -1,9 +1,6 @@
 //! Tests who may call a microservice: every user of a tenant that owns it or subscribes to it.
 
-use serde_json::json;
-
-use super::{Behind, create_microservice, route};
-use crate::harness::{ADMIN_PASSWORD, Caller, RawConnection, TestServer, eventually};
+use super::*;
 
 const PATH: &str = "/service/rules/x";
 
@@ -88,12 +85,12 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 
     subscribe(&behind, "plant7").await;
     for other in &both {
-        eventually("the subscription", async || reaches(other).await.then_some(())).await;
+        until("the subscription", async || reaches(other).await).await;
     }
 
     unsubscribe(&behind, "plant7").await;
     assert_eq!(both[0].get(PATH).await.status, 404, "where it was ended it has ended at once");
-    eventually("the end at the other server", async || (!reaches(&both[1]).await).then_some(())).await;
+    until("the end at the other server", async || !reaches(&both[1]).await).await;
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! A microservice that hangs does not affect other requests.
 
-use std::time::Duration;
-
-use super::{Behind, OK, create_microservice, route};
-use crate::harness::{RawConnection, eventually, soon};
+use super::*;
 
 #[tokio::test]
 async fn response_that_does_not_begin_in_time_is_504() {

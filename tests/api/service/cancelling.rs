@@ -1,7 +1,6 @@
 //! If either side disconnects, the other one is notified and never takes a partial body for a complete one.
 
-use super::{Behind, KEPT};
-use crate::harness::RawConnection;
+use super::*;
 
 /// Closes a connection and drops it.
 fn close(connection: RawConnection) {

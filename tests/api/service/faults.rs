@@ -1,14 +1,13 @@
 //! A microservice without an address, that is unreachable, or that does not use HTTP.
 
-use super::{Behind, OK, answer_all, create_microservice, route};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn microservice_without_an_address_is_503_and_says_so() {
-    let server = TestServer::shared().await;
-    create_microservice(&server.admin(), "rules").await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    create_microservice(&admin, "rules").await;
 
-    let answer = server.admin().get("/service/rules/x").await;
+    let answer = admin.get("/service/rules/x").await;
 
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("5")));
     assert_eq!(answer.error(), "general/Service Unavailable");
@@ -111,6 +110,6 @@ async fn new_address_is_followed_at_once_by_every_server() {
     route(server.database(), "rules", Some(&address)).await.unwrap();
 
     for server in [&server, &second] {
-        eventually("the new address", async || (text(server).await == "moved").then_some(())).await;
+        until("the new address", async || text(server).await == "moved").await;
     }
 }

@@ -1,7 +1,6 @@
 //! Method, path and query on the way there; status and body on the way back.
 
-use super::{Behind, KEPT, OK};
-use crate::harness::soon;
+use super::*;
 
 #[tokio::test]
 async fn every_method_reaches_the_service() {

@@ -1,9 +1,6 @@
 //! Headers that are forwarded between a client and a microservice, and those that are not.
 
-use serde_json::json;
-
-use super::{Behind, field, lines};
-use crate::harness::{ADMIN_PASSWORD, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn service_receives_the_caller() {

@@ -21,8 +21,8 @@ use std::net::SocketAddr;
 use platform::config::Settings;
 use tokio::net::TcpListener;
 
+use crate::harness::prelude::*;
 use crate::harness::service::{answer_all, create_microservice, field, route};
-use crate::harness::{RawConnection, Request, Response, TestServer, soon};
 
 /// A complete response of a microservice, the last on its connection.
 const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";

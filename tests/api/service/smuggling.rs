@@ -1,7 +1,7 @@
 //! Requests that two parsers could interpret differently: the service receives exactly one well-formed request, or
 //! none.
 
-use super::{Behind, KEPT, OK, field, lines};
+use super::*;
 
 /// Additional header lines, each of which is rejected.
 const REFUSED: [&str; 18] = [

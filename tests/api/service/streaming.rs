@@ -1,12 +1,9 @@
 //! Bodies are forwarded as they arrive, and no faster than the receiver takes them.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::{Behind, OK, field};
-use crate::harness::soon;
+use super::*;
 
 /// More bytes than all buffers between a client and a service hold together.
 const MUCH: usize = 64 << 20;

@@ -1,7 +1,5 @@
 //! WebSockets through the platform: authenticated like every call, then bytes both ways.
 
-use std::time::Duration;
-
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,8 +8,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
 
-use super::{Behind, field};
-use crate::harness::{Caller, RawConnection, soon};
+use super::*;
 
 /// A client's head that asks for a WebSocket, but for the lines every request has.
 const UPGRADE: &str = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\

@@ -1,9 +1,6 @@
 //! Deletions, links and files of events: transactions outside of the group commit also send their notifications.
 
-use serde_json::json;
-
-use super::{Pair, id};
-use crate::harness::notifications;
+use super::*;
 
 const OBJECTS: &str = "/inventory/managedObjects";
 

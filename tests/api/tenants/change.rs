@@ -1,9 +1,6 @@
 //! `PUT /tenant/tenants/<id>`.
 
-use serde_json::{Value, json};
-
-use super::{create_tenant, management, manager_with};
-use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
+use super::*;
 
 const T7: &str = "/tenant/tenants/t7";
 
@@ -60,7 +57,7 @@ async fn what_was_read_can_be_sent_back_and_ends_no_session() {
     // Announcements arrive in the order of commits, so this one would arrive later.
     let marker = create_tenant(&server, "t8").await.session().await;
     management(&server).put("/tenant/tenants/t8", &json!({"domain": "moved.example.com"})).await;
-    eventually("the end of the other session", async || (!marker.is_known().await).then_some(())).await;
+    until("the end of the other session", async || !marker.is_known().await).await;
     assert!(session.is_known().await);
 }
 
@@ -94,11 +91,11 @@ async fn new_domain_counts_and_the_old_one_no_more() {
     let at = async |host: &str| {
         boss.request("GET", "/tenant/currentTenant").header("Host", host).send().await.status
     };
-    eventually("the domain", async || (at("plant-t7.example.com").await == 200).then_some(())).await;
+    until("the domain", async || at("plant-t7.example.com").await == 200).await;
 
     management(&server).put(T7, &json!({"domain": "moved.example.com"})).await;
 
-    eventually("the new domain", async || (at("moved.example.com").await == 200).then_some(())).await;
+    until("the new domain", async || at("moved.example.com").await == 200).await;
     assert_eq!(at("plant-t7.example.com").await, 401, "the default tenant has no such user");
 }
 
@@ -111,10 +108,8 @@ async fn new_password_of_the_first_user_counts_at_once() {
     let answer = management(&server).put(T7, &json!({"adminPass": "new-secret"})).await.expect(200);
 
     assert!(!answer.text.contains("new-secret"), "{}", answer.text);
-    eventually("the end of the old password", async || {
-        (boss.get("/tenant/currentTenant").await.status == 401).then_some(())
-    })
-    .await;
+    until("the end of the old password", async || boss.get("/tenant/currentTenant").await.status == 401)
+        .await;
     assert_eq!(server.caller("t7/boss", "new-secret").get("/tenant/currentTenant").await.status, 200);
 }
 

@@ -1,9 +1,6 @@
 //! `POST /tenant/tenants`.
 
-use serde_json::{Value, json};
-
-use super::{TENANTS, create_reseller, create_tenant, management, manager_with, tenant_of};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, redacted, without};
+use super::*;
 
 #[tokio::test]
 async fn created_tenant_is_shown_with_all_its_members() {
@@ -272,9 +269,9 @@ async fn only_admin_and_create_roles_may_create() {
 
 #[tokio::test]
 async fn other_tenants_need_to_be_allowed_to_create_tenants() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
-    let refused = server.admin().post(TENANTS, &tenant_of("t7")).await;
+    let refused = admin.post(TENANTS, &tenant_of("t7")).await;
     let reseller = create_reseller(&server, "reseller").await;
     let created = reseller.create(TENANTS, &tenant_of("t7")).await;
 

@@ -1,9 +1,6 @@
 //! `GET /tenant/currentTenant` and `GET /tenant/loginOptions` (Z-02, C-07).
 
-use serde_json::json;
-
-use super::{create_reseller, management};
-use crate::harness::{BOOTSTRAP_PASSWORD, MEDIA, TestServer};
+use super::*;
 
 const CURRENT: &str = "/tenant/currentTenant";
 
@@ -92,11 +89,11 @@ async fn login_options_are_open_and_list_basic_only() {
 
 #[tokio::test]
 async fn other_methods_of_login_options_need_credentials() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
     for method in ["POST", "PUT", "DELETE"] {
         let strange = server.stranger().request(method, "/tenant/loginOptions").send().await;
-        let known = server.admin().request(method, "/tenant/loginOptions").send().await;
+        let known = admin.request(method, "/tenant/loginOptions").send().await;
         assert_eq!((strange.status, known.status), (401, 405), "{method}");
     }
 }

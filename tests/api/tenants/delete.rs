@@ -1,13 +1,8 @@
 //! `DELETE /tenant/tenants/<id>`.
 
-use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{
-    TENANTS, create_reseller, create_tenant, ids_seen_by, management, manager_with, rows_of,
-    tables_of_tenants, tenant_of,
-};
-use crate::harness::{TestServer, eventually, reply, soon};
+use super::*;
 
 const T7: &str = "/tenant/tenants/t7";
 
@@ -149,8 +144,7 @@ async fn users_of_a_deleted_tenant_are_401_and_their_polls_end() {
     assert_eq!(management(&server).delete(T7).await.status, 204);
 
     assert_eq!(reply(&soon("the answer of the held poll", held.answer()).await)["successful"], false);
-    eventually("the end of the user", async || (boss.get("/alarm/alarms").await.status == 401).then_some(()))
-        .await;
+    until("the end of the user", async || boss.get("/alarm/alarms").await.status == 401).await;
 }
 
 #[tokio::test]
@@ -188,10 +182,8 @@ async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHand
     holder.batch_execute(lock).await.unwrap();
     let management = management(server);
     let deleting = tokio::spawn(async move { management.delete(T7).await.status });
-    eventually("the suspension", async || {
-        (database.query(STATUS, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
-    })
-    .await;
+    until("the suspension", async || database.query(STATUS, &[]).await[0].get::<_, &str>(0) == "SUSPENDED")
+        .await;
     (holder, deleting)
 }
 
@@ -275,6 +267,5 @@ async fn deletion_continues_when_its_client_stops_waiting() {
     holder.batch_execute("ROLLBACK").await.unwrap();
 
     let database = server.database();
-    eventually("the end of the tenant", async || database.query(STATUS, &[]).await.is_empty().then_some(()))
-        .await;
+    until("the end of the tenant", async || database.query(STATUS, &[]).await.is_empty()).await;
 }

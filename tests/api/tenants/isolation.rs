@@ -1,9 +1,6 @@
 //! Objects of other tenants are reported as absent.
 
-use serde_json::json;
-
-use super::{TENANTS, create_reseller, create_tenant, tenant_of};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn tenants_of_others_look_absent() {

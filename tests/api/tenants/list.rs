@@ -1,9 +1,6 @@
 //! `GET /tenant/tenants[/<id>]`.
 
-use serde_json::json;
-
-use super::{TENANTS, create_tenant, ids_seen_by, management, manager_with, tenant_of};
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn tenants_are_sorted_by_id_and_counted_on_request() {
@@ -97,14 +94,14 @@ async fn only_the_read_role_may_read() {
 
 #[tokio::test]
 async fn tenant_sees_only_what_is_below_it() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = super::create_reseller(&server, "reseller").await;
     let other = super::create_reseller(&server, "other").await;
     reseller.create(TENANTS, &tenant_of("child")).await;
 
     assert_eq!(ids_seen_by(&reseller).await, ["child"]);
     assert_eq!(ids_seen_by(&other).await, [""; 0]);
-    assert_eq!(ids_seen_by(&server.admin()).await, [""; 0]);
+    assert_eq!(ids_seen_by(&admin).await, [""; 0]);
     let all = ["child", "main", "management", "other", "reseller"];
     assert_eq!(ids_seen_by(&management(&server)).await, all);
 }

@@ -11,8 +11,8 @@ mod limits;
 mod list;
 mod suspend;
 
+use crate::harness::prelude::*;
 use crate::harness::tenants::{TENANTS, create_reseller, create_tenant, management, tenant_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 /// A user of tenant `management` with exactly these roles.
 async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller {

@@ -1,13 +1,8 @@
 //! Held polls over TLS: as fast as without TLS, and never lost (B-12, B-22).
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
 use super::certificates::Certificates;
 use super::client::{Encrypted, admin};
-use super::{server, server_with};
-use crate::harness::{REALTIME, Session, TestServer};
+use super::*;
 
 /// A connect on a connection of its own.
 async fn connect(server: &TestServer, certificates: &Certificates, session: &Session) -> Encrypted {

@@ -13,12 +13,10 @@ mod refused;
 mod reload;
 mod serving;
 
-use std::time::Duration;
-
+use certificates::Certificates;
 use platform::config::Settings;
 
-use crate::harness::{TestDatabase, TestServer};
-use certificates::Certificates;
+use crate::harness::prelude::*;
 
 /// A server with a certificate of these files.
 async fn server(certificates: &Certificates) -> TestServer {

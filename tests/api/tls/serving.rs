@@ -2,15 +2,10 @@
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ALL_VERSIONS, ProtocolVersion};
-use serde_json::{Value, json};
 
 use super::certificates::Certificates;
 use super::client::{Encrypted, admin, offer};
-use super::server;
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, OBJECTS, Program, RawConnection, Socket, alarm_of, connect, notifications, run,
-    scratch_with_data,
-};
+use super::*;
 
 /// Returns scheme and authority of links in responses through a tunnel.
 fn encrypted(caller: &Caller) -> String {

@@ -2,12 +2,10 @@
 //! (B-18b, U-16,
 //! Z-01).
 
-use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::USERS;
+use super::*;
 use crate::harness::tenants::management;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
 
 const ALARMS: &str = "/alarm/alarms";
 
@@ -176,9 +174,9 @@ async fn suspended_tenant_is_refused_from_the_next_request_on() {
 
 #[tokio::test]
 async fn new_tenant_is_known_by_its_host_from_the_next_request_on() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let operator = management(&server);
-    let _load = Load::of(&server.admin());
+    let _load = Load::of(&admin);
     for n in 0..8 {
         let id = format!("plant{n}");
         let domain = format!("{id}.example.com");

@@ -1,9 +1,6 @@
 //! Changes of rights are audited in the transaction of the change (Y-05, X-24).
 
-use serde_json::{Value, json};
-
-use super::{USERS, create};
-use crate::harness::TestServer;
+use super::*;
 
 fn record(kind: &str, attribute: &str, value_type: &str, previous: Value, new: Value) -> Value {
     json!({"type": kind, "activity": format!("{kind} update"), "user": "admin", "severity": "warning", "changes": [

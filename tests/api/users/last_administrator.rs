@@ -1,18 +1,15 @@
 //! A tenant is never without an administrator, whatever happens at the same moment (U-15).
 
-use serde_json::json;
-
-use super::USERS;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, soon};
+use super::*;
 
 const ADMINS: &str = "/user/main/groups/1/users";
 
 /// A server whose tenant `main` has these administrators besides `admin`.
 async fn with_administrators(names: &[&str]) -> TestServer {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     for name in names {
         server.user_with(name, &[]).await;
-        server.admin().create(ADMINS, &json!({"user": {"id": name}})).await;
+        admin.create(ADMINS, &json!({"user": {"id": name}})).await;
     }
     server
 }
@@ -25,7 +22,7 @@ async fn administrators(server: &TestServer) -> i64 {
 
 #[tokio::test]
 async fn last_member_of_admins_is_neither_deleted_nor_removed_nor_disabled() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let other = server.user_with("other", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
 
     let deleted = other.delete(&format!("{USERS}/admin")).await;
@@ -34,7 +31,7 @@ async fn last_member_of_admins_is_neither_deleted_nor_removed_nor_disabled() {
 
     assert_eq!((deleted.status, removed.status, disabled.status), (403, 403, 403), "{}", deleted.text);
     assert!(deleted.message().contains("admins"), "{}", deleted.message());
-    assert_eq!(server.admin().read(&format!("{USERS}/admin")).await["enabled"], true);
+    assert_eq!(admin.read(&format!("{USERS}/admin")).await["enabled"], true);
 }
 
 #[tokio::test]
@@ -60,11 +57,11 @@ async fn one_of_two_administrators_may_go() {
 
 #[tokio::test]
 async fn admins_keep_the_role_by_which_they_administer() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
-    server.admin().delete("/user/main/groups/1/roles/ROLE_USER_MANAGEMENT_ADMIN").await.expect(403);
+    admin.delete("/user/main/groups/1/roles/ROLE_USER_MANAGEMENT_ADMIN").await.expect(403);
 
-    assert_eq!(server.admin().delete("/user/main/groups/1/roles/ROLE_SMS_ADMIN").await.status, 204);
+    assert_eq!(admin.delete("/user/main/groups/1/roles/ROLE_SMS_ADMIN").await.status, 204);
 }
 
 /// Sends requests all at once; none may fail by a fault of the server.

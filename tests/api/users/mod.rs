@@ -12,9 +12,7 @@ mod roles;
 mod sub_users;
 mod tenants;
 
-use serde_json::{Value, json};
-
-use crate::harness::Caller;
+use crate::harness::prelude::*;
 
 /// The users of tenant `main`.
 const USERS: &str = "/user/main/users";

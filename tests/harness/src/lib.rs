@@ -32,6 +32,9 @@ mod rest;
 mod server;
 mod websocket;
 
+pub mod prelude;
+pub mod table;
+
 use std::time::{Duration, Instant};
 
 pub use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, upload, web_archive};
@@ -62,6 +65,16 @@ pub async fn within<T>(limit: Duration, what: &str, future: impl Future<Output =
         Ok(outcome) => outcome,
         Err(_) => panic!("waited {limit:?} in vain for {what}"),
     }
+}
+
+/// Waits until `holds` returns true, at most for [`PATIENCE`].
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) {
+    until_within(PATIENCE, what, holds).await;
+}
+
+/// Waits until `holds` returns true, at most for `limit`.
+pub async fn until_within(limit: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    eventually_within(limit, what, async || holds().await.then_some(())).await;
 }
 
 /// Calls `attempt` until it returns something, at most for [`PATIENCE`].

@@ -15,7 +15,7 @@ use super::{eventually, soon};
 pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) {
     const ESTABLISHED: &str = "01";
     let end = |address: SocketAddr| format!(":{:04X}", address.port());
-    eventually("the end of a connection", async || {
+    until("the end of a connection", async || {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let established =
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|columns| {
@@ -23,7 +23,7 @@ pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) 
                     && columns[2].ends_with(&end(client))
                     && columns[3] == ESTABLISHED
             });
-        (!established).then_some(())
+        !established
     })
     .await;
 }

@@ -320,6 +320,15 @@ impl Response {
         response
     }
 
+    /// Returns this response if its status is this and the member `message` of its body contains this text; else the
+    /// test fails and shows the request and the response.
+    #[track_caller]
+    pub fn expect_message(self, status: u16, part: &str) -> Self {
+        let response = self.expect(status);
+        assert!(response.message().contains(part), "no '{part}': {}: {}", response.request, response.text);
+        response
+    }
+
     /// Returns a header, if it is present.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())

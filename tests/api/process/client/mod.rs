@@ -16,13 +16,8 @@ mod workers;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use crate::harness::{
-    ADMIN_PASSWORD, Program, TestServer, eventually_within, free_port, run, scratch_with_data,
-};
+use super::*;
 
 /// The administrator of the tenant that a test server has.
 const USER: &str = "main/admin";
@@ -139,8 +134,7 @@ async fn every_page_of_a_list_is_printed() {
         "plat_Count": {"n": {"value": n}}})
     };
     let all: Vec<_> = (0..1201).map(measurement).collect();
-    let answer = admin.post("/measurement/measurements", &json!({"measurements": all})).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    admin.post("/measurement/measurements", &json!({"measurements": all})).await.expect(201);
 
     let list = ["measurement", "list", "--device", &device, "-o"];
     let listed =

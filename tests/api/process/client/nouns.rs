@@ -1,9 +1,7 @@
 //! Nouns of the second day: external ids, groups and roles of users, limits, retention, storage; and the
 //! order of lists.
 
-use serde_json::Value;
-
-use super::{logged_in, printed};
+use super::*;
 
 #[tokio::test]
 async fn day_of_an_administrator_needs_no_other_program() {

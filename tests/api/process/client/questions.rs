@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::json;
-
-use super::{client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Caller, Program, run};
+use super::*;
 
 /// Runs a command line on a terminal, where somebody types a line. `None` if the program `script` is missing.
 fn typed(directory: &Path, line: &str, answer: &str) -> Option<Output> {

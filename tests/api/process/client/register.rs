@@ -3,10 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use serde_json::{Value, json};
-
-use super::{logged_in, printed, refused};
-use crate::harness::{BOOTSTRAP_PASSWORD, Program, eventually};
+use super::*;
 
 #[tokio::test]
 async fn device_that_asks_is_accepted() {

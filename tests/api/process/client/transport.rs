@@ -1,10 +1,8 @@
 //! How commands reach a server: time limits, and certificates of an authority of one's own.
 
-use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::{USER, client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Program, run, scratch};
+use super::*;
 
 #[tokio::test]
 async fn server_that_is_silent_ends_a_command_in_time() {

@@ -2,10 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use super::{logged_in, printed, refused};
-use crate::harness::web_archive;
+use super::*;
 
 #[tokio::test]
 async fn file_of_an_event_is_uploaded_replaced_and_downloaded() {

@@ -49,8 +49,7 @@ async fn invalid_bodies_are_422_and_change_nothing() {
         (json!({"modules": 1, "requestsPerSecond": 0}), "requestsPerSecond"),
         (json!({"modules": 1, "storedBytes": 1e300}), "storedBytes"),
     ] {
-        let answer = management(&server).put(&path_of("t7"), &body).await.expect(422);
-        assert!(answer.message().contains(named), "{body}: {}", answer.text);
+        management(&server).put(&path_of("t7"), &body).await.expect_message(422, named);
     }
     assert_eq!(management(&server).read(&path_of("t7")).await["limits"]["modules"]["from"], "server");
 }
@@ -84,10 +83,7 @@ async fn tenant_that_a_limited_one_creates_is_bounded_too() {
     reseller.create("/tenant/tenants", &super::super::tenant_of("t8")).await;
     let sub = server.caller("t8/boss", ADMIN_PASSWORD);
 
-    eventually("the limit of the parent", async || {
-        (limit(&sub, "modules").await["from"] == "parent").then_some(())
-    })
-    .await;
+    until("the limit of the parent", async || limit(&sub, "modules").await["from"] == "parent").await;
 }
 
 #[tokio::test]
