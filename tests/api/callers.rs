@@ -91,7 +91,7 @@ async fn wrong_credentials_are_401() {
 
 #[tokio::test]
 async fn unreadable_credentials_are_401() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for header in [
         "",
@@ -113,7 +113,7 @@ async fn unreadable_credentials_are_401() {
 
 #[tokio::test]
 async fn scheme_of_credentials_is_understood_in_any_case() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let authorization = admin.authorization().unwrap().replace("Basic", "basic");
 
     server

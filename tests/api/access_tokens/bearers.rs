@@ -30,7 +30,7 @@ async fn scheme_is_read_in_any_case() {
 
 #[tokio::test]
 async fn scope_read_allows_get_and_nothing_that_writes() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = format!("{OBJECTS}/{device}");
     let reader = client_with(&server, "READ").await.bearer(&server).await;
 

@@ -137,10 +137,10 @@ async fn disabled_and_deleted_users_take_their_tokens_along() {
 
 #[tokio::test]
 async fn suspended_tenant_is_403_for_tokens_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let bearer = client_with(&server, "READ").await.bearer(&server).await;
 
-    server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
+    server.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", &[]).await;
 
     assert_eq!(bearer.get(OBJECTS).await.status, 403);
 }

@@ -105,7 +105,7 @@ async fn token_is_no_password() {
 
 #[tokio::test]
 async fn hostile_bodies_and_ids_are_errors() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for body in [
         "[]",
         "1",

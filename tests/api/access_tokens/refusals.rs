@@ -56,7 +56,7 @@ async fn member_that_is_not_a_text_counts_as_missing() {
 
 #[tokio::test]
 async fn other_grant_type_is_400_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for grant_type in ["password", "authorization_code", "CLIENT_CREDENTIALS", "client_credentials ", ""] {
         let mut body = client(&server).await.request();
         body["grantType"] = json!(grant_type);

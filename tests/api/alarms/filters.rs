@@ -4,7 +4,7 @@ use super::*;
 
 /// Creates two devices with five alarms, whose types identify them.
 async fn populated() -> (TestServer, Caller, String, String) {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     for (device, kind, severity, status, time) in [
         (&pump, "a", "CRITICAL", "ACTIVE", "2024-03-10T01:00:00Z"),
@@ -236,13 +236,13 @@ async fn collection_has_the_documents_members() {
 
 #[tokio::test]
 async fn few_alarms_among_many_are_found_on_every_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device: i64 = admin.create_device("pump").await.parse().unwrap();
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
             first_time, first_offset, created_at, fragments) \
-        SELECT 'main', n, $1, CASE n % 5000 WHEN 0 THEN 'rare' ELSE 'often' END, now() - make_interval(secs => n), \
+        SELECT $1, n, $2, CASE n % 5000 WHEN 0 THEN 'rare' ELSE 'often' END, now() - make_interval(secs => n), \
             0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), '{}' FROM generate_series(1, 20001) n";
-    server.database().execute(statement, &[&device]).await;
+    server.execute(statement, &[&device]).await;
 
     for (order, expected) in
         [("", ["5000", "10000", "15000", "20000"]), ("&revert=true", ["20000", "15000", "10000", "5000"])]

@@ -132,7 +132,7 @@ async fn new_alarm_is_published_as_create_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn rejected_alarm_is_neither_stored_nor_published() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
 
     for body in [json!({"type": "bad"}), alarm_of("4711", "bad"), json!({"severity": "BAD"})] {
@@ -140,7 +140,7 @@ async fn rejected_alarm_is_neither_stored_nor_published() {
     }
     admin.raise_alarm(&device, "good").await;
 
-    assert_eq!(server.database().count("alarms").await, 1);
+    assert_eq!(server.count("alarms").await, 1);
     let told = session.receive(1).await;
     assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!("good")));
 }

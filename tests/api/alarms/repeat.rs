@@ -12,7 +12,7 @@ async fn raise_at(caller: &Caller, device: &str, time: &str) -> Value {
 
 #[tokio::test]
 async fn second_alarm_of_same_source_and_type_increments_count() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let mut again = alarm_of(&device, "hot");
     for (member, value) in [
@@ -33,7 +33,7 @@ async fn second_alarm_of_same_source_and_type_increments_count() {
     assert_eq!((answer.status, answer.header("Location")), (201, first["self"].as_str()));
     assert_eq!(answer.json(), expected, "nothing but count and time changes");
     assert_eq!(admin.read("/alarm/alarms").await["alarms"], json!([expected]));
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn repetition_is_published_as_update_with_the_new_count() {
 
 #[tokio::test]
 async fn twenty_parallel_identical_alarms_are_one_with_count_20() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
             .await
             .with_device("pump")

@@ -18,7 +18,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
 
     let raised = administrator.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
@@ -40,10 +40,10 @@ async fn misspelt_role_of_the_channel_table_grants_nothing() {
 
 #[tokio::test]
 async fn caller_with_neither_role_nor_ownership_may_not_raise() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &["ROLE_INVENTORY_READ"]).await;
 
     nobody.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }

@@ -42,7 +42,7 @@ async fn many_small_bombs_are_refused_together() {
 
 #[tokio::test]
 async fn first_megabyte_of_an_entry_may_have_any_ratio() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     // The file compresses to few bytes, as a page with one repeated line does.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
@@ -52,7 +52,7 @@ async fn first_megabyte_of_an_entry_may_have_any_ratio() {
 
     upload(&admin, &id, &archive(&[index(), page, Entry::stored("noise", noise)])).await.expect(204);
 
-    assert_eq!(admin.get("/apps/web/page.txt").await.text.len(), 900_000);
+    assert_eq!(admin.get("/apps/web-<tenant>/page.txt").await.text.len(), 900_000);
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn no_more_comes_out_than_the_setting_says() {
 
 #[tokio::test]
 async fn archive_has_at_most_ten_thousand_entries() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let of = |count: usize| {
         let files = (1..count).map(|n| Entry::stored(format!("f{n}"), ""));
@@ -89,7 +89,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
@@ -107,14 +107,14 @@ async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() 
 
 #[tokio::test]
 async fn archive_in_an_archive_stays_closed() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let bomb = archive(&[Entry::deflated("../bomb", vec![0; 20 << 20])]);
     let (length, digest) = (bomb.len(), ring::digest::digest(&ring::digest::SHA256, &bomb));
 
     assert_eq!(upload(&admin, &id, &archive(&[index(), Entry::stored("a.zip", bomb)])).await.status, 204);
 
-    let response = admin.request("GET", "/apps/web/a.zip").head().await;
+    let response = admin.request("GET", "/apps/web-<tenant>/a.zip").head().await;
     assert_eq!(response.headers()["content-type"], "application/zip");
     let bytes = response.bytes().await.unwrap();
     assert_eq!(bytes.len(), length);

@@ -106,7 +106,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
 
 #[tokio::test]
 async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &web_archive(&[("old.txt", "old")])).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
@@ -121,13 +121,13 @@ async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothin
     }
 
     assert_eq!(show(&admin, &id).await, before);
-    assert_eq!(admin.get("/apps/web/old.txt").await.text, "old");
+    assert_eq!(admin.get("/apps/web-<tenant>/old.txt").await.text, "old");
     until("nothing is left behind", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
 async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_them() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let whole = archive(&[Entry::stored("index.html", "x")]);
     let list = whole.len() - 22 - 56;
@@ -143,13 +143,13 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
 
 #[tokio::test]
 async fn directories_of_an_archive_are_not_files() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");
     let file = Entry::stored("docs/a.txt", "hello");
 
     upload(&admin, &id, &archive(&[directory, Entry::stored("index.html", "x"), file])).await.expect(204);
 
-    assert_eq!(admin.get("/apps/web/docs/a.txt").await.text, "hello");
+    assert_eq!(admin.get("/apps/web-<tenant>/docs/a.txt").await.text, "hello");
     assert_eq!(stored(&server).await, (1, 1, 2));
 }

@@ -15,7 +15,7 @@ const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=b");
 
 #[tokio::test]
 async fn upload_is_204_and_sets_the_active_version() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(show(&admin, &id).await.get("activeVersionId"), None);
 
@@ -24,12 +24,12 @@ async fn upload_is_204_and_sets_the_active_version() {
     assert_eq!((answer.status, &*answer.text), (204, ""));
     let application = show(&admin, &id).await;
     assert!(application["activeVersionId"].as_str().is_some_and(|id| !id.is_empty()), "{application}");
-    assert_eq!(server.admin().get("/apps/web/a/b.txt").await.text, "hello");
+    assert_eq!(server.admin().get("/apps/web-<tenant>/a/b.txt").await.text, "hello");
 }
 
 #[tokio::test]
 async fn upload_that_names_a_json_type_is_201_with_the_application() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let media_type = format!("{MEDIA}application+json");
 
@@ -38,7 +38,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
         let answer = upload_with(&admin, &id, &[FORM, ("Accept", accept)], body).await.expect(201);
 
         assert_eq!(answer.json(), show(&admin, &id).await, "{accept}");
-        assert_eq!(answer.json()["key"], "web-key", "{accept}");
+        assert_eq!(answer.json()["key"], format!("web-{}-key", server.tenant()), "{accept}");
         let link = format!("{}{APPLICATIONS}/{id}", server.base());
         assert_eq!(answer.header("Location"), Some(&*link), "{accept}");
     }
@@ -170,7 +170,7 @@ async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
 
 #[tokio::test]
 async fn upload_in_chunks_without_a_length_is_taken() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let body = form("file", &web_archive(&[("a.txt", "hello")]));
     let mut connection = RawConnection::open(server.address()).await;
@@ -187,5 +187,5 @@ async fn upload_in_chunks_without_a_length_is_taken() {
     connection.send("0\r\n\r\n").await;
 
     connection.read_until("HTTP/1.1 204").await;
-    assert_eq!(admin.get("/apps/web/a.txt").await.text, "hello");
+    assert_eq!(admin.get("/apps/web-<tenant>/a.txt").await.text, "hello");
 }

@@ -9,23 +9,23 @@ fn version(name: &str) -> Vec<u8> {
 }
 
 async fn served(caller: &Caller) -> [String; 2] {
-    let [page, file] = ["/apps/web/", "/apps/web/a.txt"].map(|path| caller.get(path));
+    let [page, file] = ["/apps/web-<tenant>/", "/apps/web-<tenant>/a.txt"].map(|path| caller.get(path));
     [page.await.text, file.await.text]
 }
 
 #[tokio::test]
 async fn next_upload_takes_the_place_of_the_one_before() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let first = archive(&[Entry::stored("index.html", "first"), Entry::stored("gone.txt", "gone")]);
     assert_eq!(upload(&admin, &id, &first).await.status, 204);
     let before = show(&admin, &id).await;
-    assert_eq!(admin.get("/apps/web/gone.txt").await.status, 200);
+    assert_eq!(admin.get("/apps/web-<tenant>/gone.txt").await.status, 200);
 
     assert_eq!(upload(&admin, &id, &version("second")).await.status, 204);
 
     assert_eq!(served(&admin).await, ["second", "second"]);
-    assert_eq!(admin.get("/apps/web/gone.txt").await.status, 404);
+    assert_eq!(admin.get("/apps/web-<tenant>/gone.txt").await.status, 404);
     assert_ne!(show(&admin, &id).await["activeVersionId"], before["activeVersionId"]);
     let (binaries, _, files) = stored(&server).await;
     assert_eq!((binaries, files), (1, 3));
@@ -33,7 +33,7 @@ async fn next_upload_takes_the_place_of_the_one_before() {
 
 #[tokio::test]
 async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
@@ -100,7 +100,7 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
     assert!(answers.iter().all(|answer| answer.status == 204));
     let [page, file] = served(&admin).await;
     assert!(page == file && page.starts_with("version"), "{page} {file}");
-    assert_eq!(admin.get("/apps/web/long.txt").await.text, page.repeat(100_000));
+    assert_eq!(admin.get("/apps/web-<tenant>/long.txt").await.text, page.repeat(100_000));
     let (binaries, _, files) = stored(&server).await;
     assert_eq!((binaries, files), (1, 3));
 }
@@ -118,8 +118,8 @@ async fn clone_has_the_content_of_its_original_and_keeps_it() {
     let clone = clone.json();
     assert!(clone["activeVersionId"].is_string(), "{clone}");
     assert_ne!(clone["activeVersionId"], show(&admin, &id).await["activeVersionId"]);
-    assert_eq!(admin.get("/apps/cloneweb/").await.text, "one");
-    assert_eq!(admin.get("/apps/cloneweb/long.txt").await.text, "one".repeat(100_000));
+    assert_eq!(admin.get("/apps/cloneweb-<tenant>/").await.text, "one");
+    assert_eq!(admin.get("/apps/cloneweb-<tenant>/long.txt").await.text, "one".repeat(100_000));
     assert_eq!(served(&admin).await, ["two", "two"]);
 }
 

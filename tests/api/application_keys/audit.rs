@@ -41,11 +41,7 @@ async fn changes_of_alarms_and_operations_name_the_application() {
 
     let expected = [format!("Alarm: {alarm}"), format!("Operation: {operation}")];
     assert_eq!(recorded(&admin, "cockpit").await, expected);
-    assert_eq!(
-        server.database().audit_records(alarm).await.len(),
-        2,
-        "the change without a key is recorded too"
-    );
+    assert_eq!(server.audit_records(alarm).await.len(), 2, "the change without a key is recorded too");
 }
 
 #[tokio::test]

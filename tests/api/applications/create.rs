@@ -132,7 +132,7 @@ async fn name_of_a_bootstrap_user_may_belong_to_a_person() {
 async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
     let (server, admin) = TestServer::start().await.with_admin();
     admin.create(APPLICATIONS, &hosted("first")).await;
-    let before = (server.database().count("applications").await, server.database().count("users").await);
+    let before = (server.count("applications").await, server.count("users").await);
     let with = |member: &str, value: &str| {
         let mut body = microservice("second");
         body["contextPath"] = json!("second-path");
@@ -149,7 +149,7 @@ async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
         assert!(answer.message().contains(taken), "{}", answer.message());
         assert!(!answer.message().contains("first-key"), "{}", answer.message());
     }
-    let after = (server.database().count("applications").await, server.database().count("users").await);
+    let after = (server.count("applications").await, server.count("users").await);
     assert_eq!(before, after);
 }
 

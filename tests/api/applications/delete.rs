@@ -18,13 +18,13 @@ async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
 #[tokio::test]
 async fn bootstrap_user_goes_with_its_microservice() {
     let (server, admin) = TestServer::start().await.with_admin();
-    let users = server.database().count("users").await;
+    let users = server.count("users").await;
     let service = create(&admin, &microservice("pump")).await;
-    assert_eq!(server.database().count("users").await, users + 1);
+    assert_eq!(server.count("users").await, users + 1);
 
     assert_eq!(admin.delete(&service).await.status, 204);
 
-    assert_eq!(server.database().count("users").await, users);
+    assert_eq!(server.count("users").await, users);
 }
 
 #[tokio::test]

@@ -11,8 +11,7 @@ async fn applications_are_a_collection_in_the_order_of_their_creation() {
 
     let answer = admin.get(&format!("{APPLICATIONS}?pageSize=100")).await;
 
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationCollection+json")), "{media_type}");
+    answer.expect_media("applicationCollection");
     let page = answer.json();
     assert_eq!(member_texts(&page, "applications", "name")[STANDARD..], ["z", "a", "m"]);
     let mut numbers: Vec<i64> = ids(&page, "applications").iter().map(|id| id.parse().unwrap()).collect();

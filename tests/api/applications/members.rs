@@ -62,7 +62,7 @@ async fn missing_members_are_listed_by_type() {
 #[tokio::test]
 async fn wrong_values_are_422_and_named() {
     let (server, admin) = TestServer::start().await.with_admin();
-    let applications = server.database().count("applications").await;
+    let applications = server.count("applications").await;
     let long = |count| json!("x".repeat(count));
 
     for (member, value) in [
@@ -107,7 +107,7 @@ async fn wrong_values_are_422_and_named() {
         let answer = admin.post(APPLICATIONS, &body).await.expect_error(422, "undefined/validationError");
         assert!(answer.message().contains(&format!("'{member}'")), "{member}: {}", answer.message());
     }
-    assert_eq!(server.database().count("applications").await, applications);
+    assert_eq!(server.count("applications").await, applications);
 }
 
 #[tokio::test]

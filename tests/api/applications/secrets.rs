@@ -51,5 +51,6 @@ async fn key_is_not_repeated_when_it_is_refused() {
     let mut body = hosted("web");
     body["key"] = json!("hush-hush ");
 
-    admin.post(APPLICATIONS, &body).await.expect_message(422, "'key'") && !answer.text.contains("hush");
+    let answer = admin.post(APPLICATIONS, &body).await.expect_message(422, "'key'");
+    assert!(!answer.text.contains("hush"), "{}", answer.text);
 }

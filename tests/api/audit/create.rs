@@ -34,7 +34,7 @@ async fn created_record_has_every_member_of_the_documents() {
     );
     let read = admin.get(&format!("{RECORDS}/{id}")).await;
     assert_eq!(read.json(), record);
-    assert!(read.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}auditRecord+json")));
+    read.expect_media("auditRecord");
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn severities_are_the_five_lower_case_words() {
 
 #[tokio::test]
 async fn wrong_members_are_refused() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for (member, value) in [
         ("source", json!("1")),
@@ -100,7 +100,7 @@ async fn wrong_members_are_refused() {
         body[member] = value;
         admin.post(RECORDS, &body).await.expect(422);
     }
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn server_members_and_changes_in_a_body_are_ignored() {
 
 #[tokio::test]
 async fn post_without_accept_returns_no_body() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let answer = RawConnection::without_accept(&admin, "POST", RECORDS, &record_of("Door", "1")).await;
 
@@ -199,14 +199,14 @@ async fn unknown_record_is_404() {
 
 #[tokio::test]
 async fn transient_mode_stores_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let request = admin.request("POST", RECORDS).header("X-Platform-Processing-Mode", "TRANSIENT");
 
     let answer = request.accepting_json().json(&record_of("Door", "1")).send().await.expect(201);
 
     assert!(answer.header("Location").unwrap().ends_with("/audit/auditRecords/null"));
     assert!(answer.json().get("id").is_none(), "{}", answer.text);
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
 }
 
 #[tokio::test]

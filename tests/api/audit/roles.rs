@@ -32,16 +32,13 @@ async fn records_of_another_tenant_are_absent() {
 
 #[tokio::test]
 async fn device_permission_opens_the_records_of_that_object_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let of_device = admin.create(RECORDS, &record_of("SmartRule", &device)).await;
     let of_other = admin.create(RECORDS, &record_of("SmartRule", &other)).await;
     // A user may be named like a device.
     let of_user = admin.create(RECORDS, &record_of("User", &device)).await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["AUDIT:*:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["AUDIT:*:READ"]).await;
 
     let day = "dateFrom=2000-01-01&dateTo=3000-01-01";
     for query in [
@@ -92,14 +89,11 @@ async fn role_comes_before_the_body_and_the_parameters() {
 
 #[tokio::test]
 async fn device_permission_to_administer_writes_and_deletes_records_of_that_object_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let of_user = admin.create(RECORDS, &record_of("User", &device)).await;
     let of_other = admin.create(RECORDS, &record_of("Door", &other)).await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["AUDIT:*:ADMIN"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["AUDIT:*:ADMIN"]).await;
 
     let created = caller.post(RECORDS, &record_of("Door", &device)).await.expect(201);
 
@@ -119,7 +113,7 @@ async fn device_permission_to_administer_writes_and_deletes_records_of_that_obje
 
 #[tokio::test]
 async fn permission_on_a_group_shows_records_of_its_members_page_by_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (group, device) = (admin.create_device("hall").await, admin.create_device("pump").await);
     let path = format!("/inventory/managedObjects/{group}/childAssets");
     admin.create(&path, &json!({"managedObject": {"id": device}})).await;
@@ -129,10 +123,7 @@ async fn permission_on_a_group_shows_records_of_its_members_page_by_page() {
         admin.create(RECORDS, &record_of("Door", "4711")).await;
         expected.push(record["id"].as_str().unwrap().to_owned());
     }
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&group: ["AUDIT:*:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &group, &["AUDIT:*:READ"]).await;
 
     for query in ["pageSize=2", "pageSize=2&dateFrom=2000-01-01"] {
         let (mut found, mut next) = (Vec::new(), Some(format!("{RECORDS}?{query}")));

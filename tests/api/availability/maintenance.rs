@@ -103,7 +103,7 @@ async fn owner_gets_the_same_response_as_everybody() {
     let alarm = owner.raise_alarm(&device, "hot").await;
 
     assert_eq!(alarm.get("id"), None);
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn neighbours_in_a_batch_are_not_concerned() {
     for (n, post) in posts.into_iter().enumerate() {
         assert_eq!(post.await.unwrap().get("id").is_some(), n % 2 == 1, "{n}");
     }
-    assert_eq!(server.database().count("alarms").await, 10);
+    assert_eq!(server.count("alarms").await, 10);
 }
 
 #[tokio::test]

@@ -80,7 +80,7 @@ async fn next_message_clears_the_alarm_once_with_an_audit_record() {
     let told = session.receive(1).await;
     assert_eq!(told[0]["data"]["realtimeAction"], "UPDATE");
     assert_eq!(told[0]["data"]["data"]["status"], "CLEARED");
-    let records = server.database().audit_records(alarms[0]["id"].as_str().unwrap()).await;
+    let records = server.audit_records(alarms[0]["id"].as_str().unwrap()).await;
     assert_eq!(records.len(), 1, "{records:?}");
     assert_eq!((&records[0]["user"], &records[0]["activity"]), (&json!("system"), &json!("Alarm updated")));
     assert_eq!(unavailability_alarms(&user, &device).await.len(), 1);

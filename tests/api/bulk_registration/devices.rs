@@ -77,8 +77,8 @@ async fn row_without_type_and_name_makes_a_user_alone() {
 
     assert_eq!(result, all_created(1));
     assert!(comes_in(&server.caller("device_a1", SECRET)).await);
-    assert_eq!(server.database().count("managed_objects").await, 0);
-    assert_eq!(server.database().count("external_ids").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
+    assert_eq!(server.count("external_ids").await, 0);
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn type_of_the_external_id_may_be_given_for_each_row() {
 
     assert_eq!(object_of(&admin, "imei", "a1").await["owner"], "device_a1");
     assert_eq!(object_of(&admin, "plat_Serial", "a2").await["owner"], "device_a2");
-    assert_eq!(server.database().count("external_ids").await, 2);
+    assert_eq!(server.count("external_ids").await, 2);
 }
 
 #[tokio::test]

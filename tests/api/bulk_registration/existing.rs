@@ -65,7 +65,7 @@ async fn user_that_lost_its_object_gets_a_password_and_no_other_object() {
     let result = register(&admin, fleet(1)).await;
 
     assert_eq!(counts(&result), [1, 0, 0, 1]);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -87,5 +87,5 @@ async fn user_that_holds_more_than_a_device_gets_no_password_from_a_file() {
         assert!(reasons[0].contains("'device_a0'"), "{result}");
     }
     assert!(comes_in(&user).await);
-    assert_eq!(server.database().count("managed_objects").await, 1, "that of the other device");
+    assert_eq!(server.count("managed_objects").await, 1, "that of the other device");
 }

@@ -88,7 +88,7 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
     for id in ["first", "one", "serial", "basic", "last", "known"] {
         assert_eq!(object_of(&admin, "plat_Serial", id).await["owner"], format!("device_{id}"));
     }
-    assert_eq!(server.database().count("managed_objects").await, 6);
+    assert_eq!(server.count("managed_objects").await, 6);
     let users = "SELECT name FROM users WHERE name LIKE 'device\\_%'";
     assert_eq!(server.database().query(users, &[]).await.len(), 6);
 }

@@ -179,7 +179,7 @@ async fn file_with_too_many_lines_is_422() {
     for end in ["\n", "\r"] {
         upload(&admin, super::fleet(200).replace('\n', end)).await.expect_message(422, "at most 100 lines");
     }
-    assert_eq!(server.database().count("managed_objects").await, 50);
+    assert_eq!(server.count("managed_objects").await, 50);
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn file_that_is_too_large_is_413() {
     let answer = upload(&admin, super::fleet(1000)).await;
 
     assert_eq!((answer.status, answer.message().contains("10000")), (413, true), "{}", answer.text);
-    assert_eq!(server.database().count("managed_objects").await, 100);
+    assert_eq!(server.count("managed_objects").await, 100);
     assert_eq!(upload(&admin, "x".repeat(1 << 20)).await.status, 413);
 }
 

@@ -33,7 +33,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
     // The next upload finds no remains of this one.
     let result = register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
     assert_eq!(counts(&result), [1, 1, 0, 1]);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
     let body = form(&file);
     let mut connection = begin(&server, &admin, body.len()).await;
     connection.send(&body).await;
-    until("the first rows", async || server.database().count("managed_objects").await > 0).await;
+    until("the first rows", async || server.count("managed_objects").await > 0).await;
     connection.reset();
 
     assert_completed(&admin, &file).await;

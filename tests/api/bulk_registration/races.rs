@@ -11,7 +11,7 @@ async fn assert_whole(server: &TestServer, count: i64) {
         JOIN managed_objects o ON o.tenant = u.tenant AND o.owner = u.name \
         JOIN external_ids e ON e.tenant = o.tenant AND e.object = o.id AND 'device_' || e.value = u.name";
     assert_eq!(server.database().query(whole, &[]).await[0].get::<_, i64>(0), count);
-    assert_eq!(server.database().count("external_ids").await, count);
+    assert_eq!(server.count("external_ids").await, count);
     assert_eq!(server.database().count("group_members WHERE user_name LIKE 'device\\_%'").await, count);
 }
 
@@ -82,7 +82,7 @@ async fn external_ids_taken_by_others_meanwhile_are_failures_and_no_5xx() {
     let [all, created, failed, _] = counts(&answer.json());
     assert_eq!((all, created + failed, failed), (1500, 1500, taken));
     assert_eq!(server.database().count("users WHERE name LIKE 'device\\_%'").await, created as i64);
-    assert_eq!(server.database().count("managed_objects").await, created as i64 + 1);
+    assert_eq!(server.count("managed_objects").await, created as i64 + 1);
 }
 
 #[tokio::test]

@@ -70,7 +70,7 @@ async fn column_tenant_does_not_matter_and_any_other_asks_for_passwords() {
     for columns in ["ID,TYPE", "ID,NAME", "ID,ICCID", "ID,AUTH_TYPE", "ID,note", "ID,external-x"] {
         super::upload(&admin, format!("{columns}\na2,x\n")).await.expect_message(422, "CREDENTIALS");
     }
-    assert_eq!(server.database().count("new_device_requests").await, 1);
+    assert_eq!(server.count("new_device_requests").await, 1);
     assert_eq!(register(&admin, format!("ID,CREDENTIALS\na1,{SECRET}\n")).await, all_created(1));
 }
 

@@ -4,88 +4,72 @@ use super::*;
 use crate::harness::operations::OPERATIONS;
 
 #[tokio::test]
-async fn authentication_comes_before_everything() {
-    let server = TestServer::shared().await;
-    let stranger = server.stranger();
-
-    for (method, path) in [
-        ("PATCH", "/alarm/alarms"),
-        ("GET", "/alarm/alarms?status=BAD"),
-        ("POST", "/alarm/alarms"),
-        ("GET", "/unknown"),
-        ("GET", "/inventory/managedObjects/4711"),
-    ] {
-        let request = stranger.request(method, path).header("Accept", "text/html").body("{");
-        assert_eq!(request.send().await.status, 401, "{method} {path}");
-    }
-}
-
-#[tokio::test]
 async fn suspended_tenant_comes_before_the_method() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
+    server.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", &[]).await;
 
     caller.request("PATCH", "/alarm/alarms").send().await.expect(403);
 }
 
 #[tokio::test]
-async fn method_comes_before_the_role() {
-    let server = TestServer::shared().await;
-    let caller = server.user_with("joe", &[]).await;
-
-    caller.request("PATCH", "/alarm/alarms").send().await.expect(405);
-}
-
-#[tokio::test]
-async fn role_comes_before_the_syntax_of_the_body() {
-    let server = TestServer::shared().await;
-    let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
-
-    caller.request("POST", "/inventory/managedObjects").body("{").send().await.expect(403);
-}
-
-#[tokio::test]
-async fn syntax_of_the_body_comes_before_its_validation() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-
-    let request = admin.request("POST", "/alarm/alarms");
-    request.body(r#"{"severity": "BAD", "source": {"id": "4711"}"#).send().await.expect(400);
-}
-
-#[tokio::test]
-async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let mut alarm = alarm_of("4711", "hot");
-    alarm["severity"] = json!("BAD");
-
-    admin.post("/alarm/alarms", &alarm).await.expect_message(422, "severity");
-}
-
-#[tokio::test]
-async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let caller = server.user_with("joe", &[]).await;
-
-    for method in ["GET", "PUT", "DELETE"] {
-        let request =
-            |id: &str| caller.request(method, &format!("/inventory/managedObjects/{id}")).body("{}");
-        assert_eq!(request(&device).send().await.status, 403, "{method} of what exists");
-        assert_eq!(request("4711").send().await.status, 404, "{method} of what does not");
-    }
-}
-
-#[tokio::test]
-async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
+async fn each_check_comes_before_the_next() {
     let (server, admin) = TestServer::shared().await.with_admin();
-    let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
-    let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    let body = json!({"status": "CLEARED"});
+    let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
+    let stranger = server.stranger();
+    let (cut, bad) = (r#"{"severity": "BAD", "source": {"id": "4711"}"#, {
+        let mut alarm = alarm_of("4711", "hot");
+        alarm["severity"] = json!("BAD");
+        alarm.to_string()
+    });
 
-    let existing = caller.put(&format!("/alarm/alarms/{}", alarm["id"].as_str().unwrap()), &body).await;
-    let absent = caller.put("/alarm/alarms/4711", &body).await;
+    check_rows(
+        [
+            ("authentication before the method", (&stranger, "PATCH", "/alarm/alarms", "{", 401)),
+            (
+                "authentication before the parameters",
+                (&stranger, "GET", "/alarm/alarms?status=BAD", "{", 401),
+            ),
+            ("authentication before the body", (&stranger, "POST", "/alarm/alarms", "{", 401)),
+            ("authentication before the path", (&stranger, "GET", "/unknown", "{", 401)),
+            (
+                "authentication before the object",
+                (&stranger, "GET", "/inventory/managedObjects/4711", "{", 401),
+            ),
+            ("method before the role", (&reader, "PATCH", "/alarm/alarms", "", 405)),
+            ("role before the syntax of the body", (&reader, "POST", "/inventory/managedObjects", "{", 403)),
+            ("syntax of the body before its validation", (&admin, "POST", "/alarm/alarms", cut, 400)),
+            ("validation before the existence of the source", (&admin, "POST", "/alarm/alarms", &bad, 422)),
+        ],
+        async |(caller, method, path, body, status)| {
+            let accept = if status == 401 { "text/html" } else { "*/*" };
+            let answer =
+                caller.request(method, path).header("Accept", accept).body(body).send().await.expect(status);
+            assert!(status != 422 || answer.message().contains("severity"), "{}", answer.text);
+        },
+    )
+    .await;
+    let emulated = stranger.request("POST", OBJECTS).header("X-HTTP-METHOD", "PATCH");
+    emulated.json(&json!({})).send().await.expect(401);
+}
 
-    assert_eq!((existing.status, absent.status), (403, 404));
+#[tokio::test]
+async fn what_must_not_be_seen_or_changed_is_403_and_what_is_absent_404() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let alarm = admin.raise_alarm(&device, "hot").await["id"].as_str().unwrap().to_owned();
+    let (nobody, reader) =
+        (server.user_with("nobody", &[]).await, server.user_with("reader", &["ROLE_ALARM_READ"]).await);
+
+    for (caller, method, collection, existing, body) in [
+        (&nobody, "GET", OBJECTS, &device, "{}"),
+        (&nobody, "PUT", OBJECTS, &device, "{}"),
+        (&nobody, "DELETE", OBJECTS, &device, "{}"),
+        (&reader, "PUT", "/alarm/alarms", &alarm, r#"{"status":"CLEARED"}"#),
+    ] {
+        for (id, status) in [(&**existing, 403), ("4711", 404)] {
+            caller.request(method, &format!("{collection}/{id}")).body(body).send().await.expect(status);
+        }
+    }
 }
 
 /// Bodies that are invalid for every resource.

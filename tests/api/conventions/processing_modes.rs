@@ -25,7 +25,7 @@ async fn transient_alarm_is_returned_without_id_and_not_stored() {
 
 #[tokio::test]
 async fn transient_managed_object_is_returned_without_id_and_not_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let body = json!({"name": "pump", "plat_A": {"x": 1}});
 
     let answer = send(&admin, "POST", "/inventory/managedObjects", "TRANSIENT", &body).await;
@@ -35,7 +35,7 @@ async fn transient_managed_object_is_returned_without_id_and_not_stored() {
     assert!(object["id"].is_null(), "{object}");
     assert_eq!((&object["name"], &object["plat_A"]["x"]), (&json!("pump"), &json!(1)));
     assert!(object["self"].as_str().unwrap().ends_with("/inventory/managedObjects/null"), "{object}");
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn transient_alarm_is_notified_as_create() {
 
 #[tokio::test]
 async fn transient_change_is_returned_and_published_but_not_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let session = admin.session().await;
     session.subscribe("/alarms/*").await;
@@ -70,7 +70,7 @@ async fn transient_change_is_returned_and_published_but_not_stored() {
     assert_eq!((renamed.status, renamed.json()["name"].clone()), (200, json!("motor")));
     assert_eq!(admin.read(alarm_path).await, alarm);
     assert_eq!(admin.read(&object_path).await, object);
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
     let told = session.receive(2).await;
     assert_eq!(
         (&told[0]["data"]["data"]["text"], &told[1]["data"]["data"]["name"]),
@@ -109,7 +109,7 @@ async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
 
 #[tokio::test]
 async fn unknown_mode_is_422_and_named() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for mode in ["SOMETIMES", "", "PERSISTENT,TRANSIENT"] {
         let answer = send(&admin, "POST", "/alarm/alarms", mode, &alarm_of(&device, "hot")).await;
@@ -120,7 +120,7 @@ async fn unknown_mode_is_422_and_named() {
             answer.message()
         );
     }
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]

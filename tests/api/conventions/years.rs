@@ -30,7 +30,7 @@ fn at(mut body: Value, time: &str) -> Value {
 
 #[tokio::test]
 async fn record_of_any_year_is_stored_shown_found_and_deleted() {
-    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let events = records(&admin, "/event/events", |time| at(event_of(&device, "t"), time)).await;
     let alarms = records(&admin, "/alarm/alarms", |time| at(alarm_of(&device, time), time)).await;

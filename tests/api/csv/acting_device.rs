@@ -83,7 +83,7 @@ async fn device_that_was_registered_sends_with_the_credentials_it_got() {
 
 #[tokio::test]
 async fn caller_that_is_not_a_device_and_names_none_is_422() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let rows =
         "100\n\n101,c\n105\n107,a\n110,a\n117,1\n125\n200,a,b,1\n301,a\n306,a\n400,a,b\n401,1\n407,a\n";
@@ -91,7 +91,7 @@ async fn caller_that_is_not_a_device_and_names_none_is_422() {
 
     let lines = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
     assert_eq!(answer, lines.map(|line| format!("50,{line},422\n")).concat());
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn header_names_a_device_for_who_has_the_rights() {
 
 #[tokio::test]
 async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     assert_eq!(send(&device, "100\n301,hot\n400,opened,Door").await, "");
     let before = object_of(&server, "sn-1").await;
@@ -205,7 +205,7 @@ async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
     assert_eq!(existing, expected);
     assert_eq!(unknown, expected);
     assert_eq!(object_of(&server, "sn-1").await, before);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
     .await;
 
     assert!(answers.iter().all(String::is_empty), "{answers:?}");
-    assert_eq!(servers[0].database().count("managed_objects").await, 1);
+    assert_eq!(servers[0].count("managed_objects").await, 1);
     let device = find(&servers[0], "sn-1").await.unwrap();
     assert_eq!(measured(&servers[0], &device).await, 80);
 }
@@ -273,7 +273,7 @@ async fn serial_that_names_another_object_now_leads_there() {
 
 #[tokio::test]
 async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     for (mode, answer) in [("TRANSIENT", ""), ("CEP", "50,2,422\n50,3,422\n"), ("PERSISTENT", "")] {
@@ -284,7 +284,7 @@ async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
         let id = find(&server, "sn-1").await.unwrap();
         assert_eq!(measured(&server, &id).await as i64, stored, "{mode}");
         for table in ["alarms", "events"] {
-            assert_eq!(server.database().count(table).await, stored, "{mode} {table}");
+            assert_eq!(server.count(table).await, stored, "{mode} {table}");
         }
         let hardware = object_of(&server, "sn-1").await.get("plat_Hardware").is_some();
         assert_eq!(i64::from(hardware), stored, "{mode}");

@@ -109,7 +109,7 @@ async fn other_rows_beside_it_are_403_and_nothing_of_them_happens() {
     let answer = send(&bootstrap(&server), "15,a\n400,acme,Text\n61,sn-1\n80\nx\n99").await;
 
     assert_eq!(answer, "50,1,403\n50,2,403\n50,3,404\n50,4,403\n42,5,Malformed Request\n50,6,403\n");
-    assert_eq!(server.database().count("events").await, 0);
+    assert_eq!(server.count("events").await, 0);
 }
 
 #[tokio::test]
@@ -145,6 +145,6 @@ async fn bootstrap_user_gets_nothing_else_out_of_rows() {
     let template = "10,100,POST,/inventory/managedObjects,application/json,,,,{}";
     assert_eq!(send_to(&bootstrap, "a", template).await, "50,1,403\n");
     for table in ["events", "managed_objects"] {
-        assert_eq!(server.database().count(table).await, 0, "{table}");
+        assert_eq!(server.count(table).await, 0, "{table}");
     }
 }

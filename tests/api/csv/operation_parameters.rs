@@ -163,7 +163,7 @@ async fn operation_stays_executing_while_its_device_cannot_be_changed() {
 
 #[tokio::test]
 async fn report_that_comes_twice_has_one_effect() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     let relays = gateway.begin(1, json!({"plat_RelayArray": ["OPEN"]})).await;
     let command = gateway.begin(1, json!({"plat_Command": {"text": "ls"}})).await;
@@ -178,5 +178,5 @@ async fn report_that_comes_twice_has_one_effect() {
 
     assert_eq!(gateway.object(1).await["plat_RelayArray"], json!(["CLOSED"]));
     assert_eq!([gateway.operation(&relays).await, gateway.operation(&command).await], before);
-    assert_eq!(server.database().audit_records(&relays).await.len(), 2, "begun and done");
+    assert_eq!(server.audit_records(&relays).await.len(), 2, "begun and done");
 }

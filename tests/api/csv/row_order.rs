@@ -226,7 +226,7 @@ async fn committed_write_is_published_though_the_client_is_gone() {
         }
         connection.reset();
         // When everything in progress has ended, as many rows are published as are stored.
-        let stored = async || server.database().count("measurements").await as usize;
+        let stored = async || server.count("measurements").await as usize;
         told.extend(settled(&session, told.len(), stored).await);
         let of_round = numbers(&told[begun..]);
         assert_in_order(&of_round, 0..of_round.len() as i64, &format!("round {round}"));

@@ -9,7 +9,7 @@ use super::*;
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 async fn device() -> (TestServer, Caller) {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
     assert_eq!(send(&device, "100").await, "");
     (server, device)
@@ -140,7 +140,7 @@ async fn wrong_arguments_are_reported_with_their_line() {
     ] {
         assert_eq!(send(&device, &format!("\n{row}\n")).await, format!("45,2,{text}\n"), "{row}");
     }
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ async fn children(server: &TestServer, parent: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = device_user(&server, "gw").await;
 
     assert_eq!(send(&gateway, "101,c1\n101,\"c\"\"2\",\"Child, 2\",acme_Child").await, "");
@@ -25,7 +25,7 @@ async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated()
     assert_eq!(one["owner"], "device_gw");
     let parent = find(&server, "gw").await.unwrap();
     assert_eq!(children(&server, &parent).await, [&one["id"], &two["id"]].map(|id| id.as_str().unwrap()));
-    assert_eq!(server.database().count("managed_objects").await, 3);
+    assert_eq!(server.count("managed_objects").await, 3);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn device_introduces_itself_once() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let device = device_user(&server, "sn-1").await;
 
     assert_eq!(send(&device, "100,\"Pump \"\"7\"\"\\n\",acme_Pump").await, "");
@@ -17,7 +17,7 @@ async fn device_introduces_itself_once() {
     let expected = json!({"name": "Pump \"7\"\\n", "type": "acme_Pump", "plat_IsDevice": {},
         "com_platform_model_Agent": {}});
     assert_eq!(told(&object_of(&server, "sn-1").await), expected);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]

@@ -95,16 +95,16 @@ async fn agent_without_operations_gets_an_empty_response() {
 
 #[tokio::test]
 async fn nothing_is_lost_where_one_page_does_not_hold_all() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let gateway = Gateway::create(&server).await;
     // There is more than one page of 2000 operations, and nine large ones that exceed the size limit of a response.
     let big = "x".repeat(2_000_000);
-    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) SELECT 'main', \
-        900000000 + n, $1, now() + n * interval '1 ms', 'PENDING', CASE WHEN n <= 9 THEN \
-        json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $3::text) ELSE \
-        json_build_object('plat_Relay', json_build_object('relayState', n)) END FROM generate_series(1, $2) AS n";
+    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) SELECT $1, \
+        900000000 + n, $2, now() + n * interval '1 ms', 'PENDING', CASE WHEN n <= 9 THEN \
+        json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $4::text) ELSE \
+        json_build_object('plat_Relay', json_build_object('relayState', n)) END FROM generate_series(1, $3) AS n";
     let agent: i64 = gateway.ids[0].parse().unwrap();
-    server.database().execute(insert, &[&agent, &2100_i32, &big]).await;
+    server.execute(insert, &[&agent, &2100_i32, &big]).await;
 
     let answer = send(&gateway.device, "500").await;
 

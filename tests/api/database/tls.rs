@@ -149,7 +149,7 @@ async fn server_without_tls_is_refused_where_tls_is_required() {
 async fn every_connection_of_a_server_is_encrypted() {
     let encrypted = Encrypted::start().await;
     let url = encrypted.url("platform", "localhost", "sslmode=verify-full&sslrootcert=FILES/root.pem");
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_on(&TestDatabase::at(&url, encrypted.files.path()), |_| {})
             .await
             .with_device("pump")

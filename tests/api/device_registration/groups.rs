@@ -64,7 +64,7 @@ async fn first_device_that_the_user_creates_is_put_in_the_group() {
     assert_eq!(own["assetParents"]["references"][0]["managedObject"]["id"], *group);
     assert_eq!(own["owner"], "device_sn-1");
     assert!(asset["id"].is_string() && second != first);
-    assert_eq!(server.database().count("device_placements").await, 0);
+    assert_eq!(server.count("device_placements").await, 0);
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn group_that_has_gone_is_ignored() {
     early.create_device("agent").await;
     late.create_device("agent").await;
 
-    assert_eq!(server.database().count("links").await, 0);
+    assert_eq!(server.count("links").await, 0);
 }
 
 #[tokio::test]

@@ -134,8 +134,8 @@ async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
 async fn refusal_of_a_colon_says_why() {
     let (_server, admin) = TestServer::start().await.with_admin();
 
-    admin.post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect_message(422, "urn:dev:1")
-        && answer.message().contains("credentials");
+    let refused = admin.post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect_message(422, "urn:dev:1");
+    assert!(refused.message().contains("credentials"), "{}", refused.text);
 }
 
 #[tokio::test]

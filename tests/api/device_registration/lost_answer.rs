@@ -76,7 +76,7 @@ async fn stored_password_is_sealed_and_only_its_hash_remains() {
     let after = dump(&server).await;
     assert!(before.contains("$gcm1$") && !before.contains(&password), "{before}");
     assert!(!after.contains("$gcm1$") && !after.contains(&password), "{after}");
-    assert_eq!(server.database().count("new_device_requests").await, 0);
+    assert_eq!(server.count("new_device_requests").await, 0);
 }
 
 #[tokio::test]
@@ -136,10 +136,7 @@ async fn passwords_nobody_collected_are_swept_away() {
     register(&server, "sn-0").await;
     let password = admit(&server, "sn-1").await;
 
-    until("the end of the sealed password", async || {
-        server.database().count("new_device_requests").await == 1
-    })
-    .await;
+    until("the end of the sealed password", async || server.count("new_device_requests").await == 1).await;
 
     assert_eq!(admin.get(&request_of("sn-0")).await.status, 200, "one that waits has no end");
     assert!(!dump(&server).await.contains("$gcm1$"));

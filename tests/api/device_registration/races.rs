@@ -27,7 +27,7 @@ async fn parallel_polls_at_two_servers_get_the_same_credentials() {
         assert_eq!(passwords.len(), 1, "{passwords:?}");
         let secret = passwords.first().unwrap();
         assert!(gets_in(&device(&servers[1], &id, secret)).await);
-        assert_eq!(servers[0].database().count("new_device_requests").await, 0);
+        assert_eq!(servers[0].count("new_device_requests").await, 0);
     }
 }
 

@@ -150,5 +150,5 @@ async fn body_of_another_type_is_415_and_a_wrong_one_422() {
     for body in [r#"{"id":null}"#, r#"{"id":""}"#, r#"{"id":7}"#, r#"{"id":{}}"#, ""] {
         assert_eq!(send("application/json", body).await.status, 422, "{body}");
     }
-    assert_eq!(server.database().count("new_device_requests").await, 0);
+    assert_eq!(server.count("new_device_requests").await, 0);
 }

@@ -33,6 +33,11 @@ impl Scene {
     }
 
     async fn set() -> Self {
+        Self::on(TestServer::shared().await).await
+    }
+
+    /// A scene on a server of its own.
+    async fn alone() -> Self {
         Self::on(TestServer::start().await).await
     }
 
@@ -87,8 +92,9 @@ fn bytes(length: usize) -> Vec<u8> {
 /// Waits until no file is stored that belongs to no object or event.
 async fn assert_no_leftovers(server: &TestServer) {
     until("uploads that were given up to go", async || {
-        let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL AND event IS NULL";
-        let count: i64 = server.database().query(unfinished, &[]).await[0].get(0);
+        let unfinished =
+            "SELECT count(*) FROM binaries WHERE tenant = $1 AND object IS NULL AND event IS NULL";
+        let count: i64 = server.rows(unfinished, &[]).await[0].get(0);
         count == 0
     })
     .await;

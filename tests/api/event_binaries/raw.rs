@@ -121,7 +121,7 @@ async fn unknown_events_and_missing_files_are_404() {
         scene.admin.request(method, &scene.path).body("x").send().await.expect_error(404, "event/Not Found");
     }
     assert_eq!(scene.admin.request("PATCH", &scene.path).send().await.status, 405);
-    assert_eq!(scene.server.database().count("binaries").await, 0);
+    assert_eq!(scene.server.count("binaries").await, 0);
 }
 
 #[tokio::test]

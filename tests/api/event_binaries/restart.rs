@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn upload_continues_after_a_restart() {
-    let Scene { server, admin, path, .. } = Scene::set().await;
+    let Scene { server, admin, path, .. } = Scene::alone().await;
     let database = server.shared_database();
     let content = bytes(700_000);
     assert_eq!(chunk(&admin, &path, "0-299999/*", &content[..300_000]).await.status, 200);

@@ -64,7 +64,7 @@ async fn body_that_is_cut_off_leaves_nothing() {
     let head = [&*line, "Host: x", &authorization, "Content-Length: 1000000"].join("\r\n");
     connection.send([format!("{head}\r\n\r\n").into_bytes(), bytes(600_000)].concat()).await;
     crate::harness::until("the first rows of the file", async || {
-        scene.server.database().count("binary_chunks").await >= 2
+        scene.server.count("binary_chunks").await >= 2
     })
     .await;
     connection.reset();

@@ -136,12 +136,12 @@ async fn wrong_parameters_are_422_and_named() {
 
 #[tokio::test]
 async fn few_events_among_many_are_found_on_every_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device: i64 = admin.create_device("door").await.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
-        SELECT 'main', n, $1, 'often', now() - make_interval(secs => n), 0, 'x', now(), \
+        SELECT $1, n, $2, 'often', now() - make_interval(secs => n), 0, 'x', now(), \
             CASE n % 5000 WHEN 0 THEN '{\"plat_Rare\":{}}' ELSE '{}' END::json FROM generate_series(1, 20001) n";
-    server.database().execute(statement, &[&device]).await;
+    server.execute(statement, &[&device]).await;
 
     for (order, expected) in
         [("", ["5000", "10000", "15000", "20000"]), ("&revert=true", ["20000", "15000", "10000", "5000"])]

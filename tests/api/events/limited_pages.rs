@@ -4,13 +4,13 @@ use super::*;
 
 #[tokio::test]
 async fn each_request_looks_at_a_bounded_number_and_all_pages_together_hold_everything() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("door").await, admin.create_device("other").await);
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
-        SELECT 'main', n, CASE n % 900 WHEN 0 THEN $1::bigint ELSE $2::bigint END, 't', now() - make_interval(secs \
+        SELECT $1, n, CASE n % 900 WHEN 0 THEN $2::bigint ELSE $3::bigint END, 't', now() - make_interval(secs \
         => n), 0, 'x', now(), '{}' FROM generate_series(1, 3000) n";
     let parameters: [i64; 2] = [device.parse().unwrap(), other.parse().unwrap()];
-    server.database().execute(statement, &[&parameters[0], &parameters[1]]).await;
+    server.execute(statement, &[&parameters[0], &parameters[1]]).await;
     let caller = server.user_permitted("joe", &device, &["EVENT:*:READ"]).await;
 
     let (mut seen, mut pages) = (Vec::new(), 0);

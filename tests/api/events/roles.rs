@@ -18,7 +18,7 @@ async fn read_role_reads_and_does_not_write() {
 
 #[tokio::test]
 async fn admin_role_writes_and_does_not_read() {
-    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("door").await;
     let administrator = server.user_with("administrator", &["ROLE_EVENT_ADMIN"]).await;
 
     let created = administrator.post(EVENTS, &event_of(&device, "t")).await;
@@ -32,7 +32,7 @@ async fn admin_role_writes_and_does_not_read() {
 
 #[tokio::test]
 async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let (own, other) = (owner.create_device("own").await, admin.create_device("other").await);
     let foreign = admin.create_event(&other, "t").await;
@@ -48,7 +48,7 @@ async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
     assert_eq!(owner.post(EVENTS, &event_of(&other, "t")).await.status, 403);
     assert_eq!(owner.put(foreign, &json!({"text": "x"})).await.status, 403);
     assert_eq!(owner.delete(foreign).await.status, 403);
-    assert_eq!(server.database().count("events").await, 1);
+    assert_eq!(server.count("events").await, 1);
 }
 
 #[tokio::test]

@@ -38,9 +38,9 @@ async fn tenants_of_the_first_start_have_the_default_groups() {
 
 #[tokio::test]
 async fn administrator_of_the_first_start_has_its_rights_by_the_group() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let user = admin.read("/user/main/users/admin").await;
+    let user = admin.read("/user/<tenant>/users/admin").await;
 
     let references = |name: &str| user[name]["references"].as_array().unwrap().clone();
     assert_eq!(references("groups").len(), 1);
@@ -76,8 +76,8 @@ async fn tenant_from_before_there_were_groups_gets_them_at_start() {
 async fn start_keeps_what_was_changed() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
-    assert_eq!(server.admin().delete("/user/main/groups/3").await.status, 204);
-    assert_eq!(server.admin().delete("/user/main/groups/2/roles/ROLE_IDENTITY_READ").await.status, 204);
+    assert_eq!(server.admin().delete("/user/<tenant>/groups/3").await.status, 204);
+    assert_eq!(server.admin().delete("/user/<tenant>/groups/2/roles/ROLE_IDENTITY_READ").await.status, 204);
     let before = groups(&database, "main").await;
     server.stop().await;
 

@@ -4,35 +4,35 @@ use super::*;
 
 #[tokio::test]
 async fn group_is_created_with_a_number_for_an_id() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let body =
         json!({"name": "Night shift", "description": "d", "devicePermissions": {"1": ["ALARM:*:READ"]}});
     let answer = admin.post(GROUPS, &body).await.expect(201);
 
-    let link = format!("{}{GROUPS}/13", server.base());
+    let link = server.link(&format!("{GROUPS}/13"));
     assert_eq!(answer.header("Location"), Some(&*link));
     let expected = json!({"id": 13, "self": "<group>", "name": "Night shift", "description": "d",
         "roles": {"self": "<group>/roles", "references": []}, "users": {"self": "<group>/users", "references": []},
         "devicePermissions": {"1": ["ALARM:*:READ"]}, "applications": []});
     assert_eq!(redacted(&answer.json(), &[(&link, "<group>")]), expected);
     assert_eq!(admin.read(&link).await, answer.json());
-    assert_eq!(admin.read("/user/main/groupByName/Night%20shift").await, answer.json());
+    assert_eq!(admin.read("/user/<tenant>/groupByName/Night%20shift").await, answer.json());
 }
 
 #[tokio::test]
 async fn group_shows_its_roles_and_members_and_a_collection_does_not() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let link = format!("{}{GROUPS}/1", server.base());
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let link = server.link(&format!("{GROUPS}/1"));
 
     let group = admin.read(&link).await;
     let page = admin.request("GET", &format!("{GROUPS}?pageSize=1&withTotalPages=true")).send().await;
 
     assert_eq!(group["roles"]["references"].as_array().unwrap().len(), 47);
     assert_eq!(group["roles"]["references"][0]["self"], format!("{link}/roles/ROLE_ACCOUNT_ADMIN"));
-    let user = json!({"id": "admin", "userName": "admin", "self": format!("{}/user/main/users/admin", server.base())});
+    let user = json!({"id": "admin", "userName": "admin", "self": server.link("/user/<tenant>/users/admin")});
     assert_eq!(group["users"]["references"], json!([{"self": format!("{link}/users/admin"), "user": user}]));
-    assert!(page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}groupCollection+json")));
+    page.expect_media("groupCollection");
     let page = page.json();
     assert_eq!(
         (&page["groups"][0]["id"], &page["groups"][0]["roles"]["references"]),
@@ -44,7 +44,7 @@ async fn group_shows_its_roles_and_members_and_a_collection_does_not() {
 
 #[tokio::test]
 async fn following_next_sees_each_group_once_by_ascending_id() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let (mut seen, mut link) = (Vec::new(), format!("{GROUPS}/?pageSize=5"));
     loop {
@@ -59,7 +59,7 @@ async fn following_next_sees_each_group_once_by_ascending_id() {
 
 #[tokio::test]
 async fn number_of_a_deleted_group_is_not_given_again() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let first = admin.create(GROUPS, &json!({"name": "a"})).await;
     assert_eq!(admin.delete(first["self"].as_str().unwrap()).await.status, 204);
 
@@ -71,7 +71,7 @@ async fn number_of_a_deleted_group_is_not_given_again() {
 
 #[tokio::test]
 async fn put_changes_name_description_and_device_permissions() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let group = admin.create(GROUPS, &json!({"name": "a", "description": "d"})).await;
     let link = group["self"].as_str().unwrap();
 
@@ -87,7 +87,7 @@ async fn put_changes_name_description_and_device_permissions() {
 
 #[tokio::test]
 async fn name_that_is_taken_is_409() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let created = admin.post(GROUPS, &json!({"name": "admins"})).await;
     let renamed = admin.put(&format!("{GROUPS}/3"), &json!({"name": "readers"})).await;
@@ -98,7 +98,7 @@ async fn name_that_is_taken_is_409() {
 
 #[tokio::test]
 async fn admins_and_devices_are_neither_deleted_nor_renamed() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (id, name) in [(1, "admins"), (2, "devices")] {
         let path = format!("{GROUPS}/{id}");
@@ -111,7 +111,7 @@ async fn admins_and_devices_are_neither_deleted_nor_renamed() {
 
 #[tokio::test]
 async fn wrong_groups_are_refused() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (body, status) in [
         ("", 422),
@@ -133,7 +133,7 @@ async fn wrong_groups_are_refused() {
 
 #[tokio::test]
 async fn unknown_groups_are_404() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for id in ["99", "0", "-1", "x", "%00", "99999999999999999999", "1.5"] {
         for path in ["", "/users", "/roles"] {
@@ -148,14 +148,14 @@ async fn unknown_groups_are_404() {
         assert_eq!(admin.post(&format!("{path}/users"), &user).await.status, 404, "{id}");
     }
     for name in ["nobody", "Admins", "%00", "%FF"] {
-        let answer = admin.get(&format!("/user/main/groupByName/{name}")).await;
+        let answer = admin.get(&format!("/user/<tenant>/groupByName/{name}")).await;
         assert!([404, 422].contains(&answer.status), "{name}: {}", answer.text);
     }
 }
 
 #[tokio::test]
 async fn deleted_group_gives_its_members_nothing_any_more() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &[]).await;
     admin.create(&format!("{GROUPS}/4/users"), &json!({"user": {"id": "joe"}})).await;
     until("the role", async || joe.get("/alarm/alarms").await.status == 200).await;
@@ -163,6 +163,6 @@ async fn deleted_group_gives_its_members_nothing_any_more() {
     assert_eq!(admin.delete(&format!("{GROUPS}/4")).await.status, 204);
 
     until("the loss", async || joe.get("/alarm/alarms").await.status == 403).await;
-    let user = admin.read("/user/main/users/joe").await;
+    let user = admin.read("/user/<tenant>/users/joe").await;
     assert_eq!(user["groups"]["references"], json!([]));
 }

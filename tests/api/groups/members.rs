@@ -4,15 +4,15 @@ use super::*;
 
 #[tokio::test]
 async fn member_is_taken_in_by_self_and_gets_the_roles_at_once() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &[]).await;
     assert_eq!(joe.get("/alarm/alarms").await.status, 403);
     let path = format!("{GROUPS}/4/users");
 
-    let link = format!("{}/user/main/users/joe", server.base());
+    let link = server.link("/user/<tenant>/users/joe");
     let answer = admin.post(&path, &json!({"user": {"self": link}})).await.expect(201);
 
-    let membership = format!("{}{path}/joe", server.base());
+    let membership = server.link(&format!("{path}/joe"));
     assert_eq!(answer.header("Location"), Some(&*membership));
     assert_eq!((&answer.json()["self"], &answer.json()["user"]["self"]), (&json!(membership), &json!(link)));
     let user = admin.read(&link).await;
@@ -24,7 +24,7 @@ async fn member_is_taken_in_by_self_and_gets_the_roles_at_once() {
 
 #[tokio::test]
 async fn member_taken_in_twice_is_201_without_a_change() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &[]).await;
     let path = format!("{GROUPS}/4/users");
 
@@ -32,12 +32,12 @@ async fn member_taken_in_twice_is_201_without_a_change() {
     let second = admin.post(&path, &json!({"user": {"id": "joe"}})).await;
 
     assert_eq!((first.status, second.status, first.json()), (201, 201, second.json()));
-    assert_eq!(server.database().audit_records("joe").await.len(), 1);
+    assert_eq!(server.audit_records("joe").await.len(), 1);
 }
 
 #[tokio::test]
 async fn removed_member_loses_the_roles_and_nobody_is_removed_twice() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &[]).await;
     admin.create(&format!("{GROUPS}/4/users"), &json!({"user": {"id": "joe"}})).await;
     until("the role", async || joe.get("/alarm/alarms").await.status == 200).await;
@@ -52,22 +52,17 @@ async fn removed_member_loses_the_roles_and_nobody_is_removed_twice() {
 
 #[tokio::test]
 async fn members_are_paged_by_name_device_users_among_them() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let members = "WITH made AS (INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
-            SELECT 'main', 'device_' || n, NULL, true, '{}', now() FROM generate_series(10, 30) n RETURNING name) \
-        INSERT INTO group_members SELECT 'main', 2, name FROM made";
+            SELECT $1, 'device_' || n, NULL, true, '{}', now() FROM generate_series(10, 30) n RETURNING name) \
+        INSERT INTO group_members SELECT $1, 2, name FROM made";
     // The foreign key of a membership is checked at the end of the statement, when the users are there.
-    server.database().execute(members, &[]).await;
+    server.execute(members, &[]).await;
 
     let (mut seen, mut link) = (Vec::new(), format!("{GROUPS}/2/users?pageSize=4&withTotalPages=true"));
     loop {
         let answer = admin.get(&link).await;
-        assert!(
-            answer
-                .header("Content-Type")
-                .unwrap()
-                .starts_with(&format!("{MEDIA}userReferenceCollection+json"))
-        );
+        answer.expect_media("userReferenceCollection");
         let page = answer.json();
         assert_eq!(page["statistics"]["totalPages"], 6);
         for reference in page["references"].as_array().unwrap() {
@@ -84,17 +79,15 @@ async fn members_are_paged_by_name_device_users_among_them() {
 
 #[tokio::test]
 async fn groups_of_a_user_are_listed() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &[]).await;
     for id in [5, 3, 4] {
         admin.create(&format!("{GROUPS}/{id}/users"), &json!({"user": {"id": "joe"}})).await;
     }
 
-    let answer = admin.get("/user/main/users/joe/groups?pageSize=2&withTotalPages=true").await;
+    let answer = admin.get("/user/<tenant>/users/joe/groups?pageSize=2&withTotalPages=true").await;
 
-    assert!(
-        answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}groupReferenceCollection+json"))
-    );
+    answer.expect_media("groupReferenceCollection");
     let page = answer.json();
     let ids: Vec<_> =
         page["references"].as_array().unwrap().iter().map(|of| of["group"]["id"].clone()).collect();
@@ -106,7 +99,7 @@ async fn groups_of_a_user_are_listed() {
 
 #[tokio::test]
 async fn role_of_a_group_counts_for_its_members_at_once_and_is_listed() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &[]).await;
     let group = admin.create(GROUPS, &json!({"name": "g"})).await;
     let link = group["self"].as_str().unwrap();
@@ -127,7 +120,7 @@ async fn role_of_a_group_counts_for_its_members_at_once_and_is_listed() {
 
 #[tokio::test]
 async fn device_permissions_of_a_group_count_for_its_members() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let joe = server.user_with("joe", &[]).await;
     let object = format!("/inventory/managedObjects/{device}");
     assert_eq!(joe.get(&object).await.status, 403);

@@ -7,4 +7,4 @@ mod members;
 use crate::harness::prelude::*;
 
 /// The groups of tenant `main`.
-const GROUPS: &str = "/user/main/groups";
+const GROUPS: &str = "/user/<tenant>/groups";

@@ -20,7 +20,7 @@ async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
 
 #[tokio::test]
 async fn file_that_is_too_long_for_memory_is_served_too() {
-    let (server, admin) =
+    let (_server, admin) =
         TestServer::start_with(|settings| settings.hosted_cache_bytes = 1 << 20).await.with_admin();
     let long: String = (0..500_000).map(|n| format!("{n:08}")).collect();
     let small = "x".repeat(200_000);

@@ -178,7 +178,7 @@ async fn missing_members_are_listed() {
 
 #[tokio::test]
 async fn wrong_members_are_refused() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let long = "x".repeat(1025);
 
     for (body, status) in [
@@ -197,7 +197,7 @@ async fn wrong_members_are_refused() {
         let request = admin.request("POST", &ids_of(&device)).header("Content-Type", "application/json");
         request.body(body.clone()).send().await.expect(status);
     }
-    assert_eq!(server.database().count("external_ids").await, 0);
+    assert_eq!(server.count("external_ids").await, 0);
 }
 
 #[tokio::test]

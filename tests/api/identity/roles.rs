@@ -53,7 +53,7 @@ async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let caller = server.user_with("joe", &["ROLE_IDENTITY_READ"]).await;
 
     caller.request("POST", &ids_of(&device)).body("{").send().await.expect(403);
@@ -61,14 +61,11 @@ async fn role_comes_before_the_body() {
 
 #[tokio::test]
 async fn device_permission_on_managed_objects_covers_reads_but_no_writes() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     name(&admin, &device, "a", "b").await;
     name(&admin, &other, "a", "c").await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["MANAGED_OBJECT:*:*"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["MANAGED_OBJECT:*:*"]).await;
 
     assert_eq!(caller.get("/identity/externalIds/a/b").await.status, 200);
     assert_eq!(caller.get(&ids_of(&device)).await.status, 200);

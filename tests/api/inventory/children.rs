@@ -82,7 +82,7 @@ async fn several_children_are_added_in_their_order_or_not_at_all() {
 
 #[tokio::test]
 async fn new_object_is_created_below_its_parent() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let creator = server.user_with("creator", &["ROLE_INVENTORY_CREATE"]).await;
     let parent = creator.create_device("gateway").await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
@@ -103,7 +103,7 @@ async fn new_object_is_created_below_its_parent() {
     admin.post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await.expect(404);
     let all = admin.read(&format!("{OBJECTS}?pageSize=100")).await;
     assert!(!member_texts(&all, "managedObjects", "id").is_empty());
-    assert_eq!(server.database().count("managed_objects").await, 2, "nothing is left of what failed");
+    assert_eq!(server.count("managed_objects").await, 2, "nothing is left of what failed");
 }
 
 #[tokio::test]

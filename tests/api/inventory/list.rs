@@ -164,7 +164,7 @@ async fn owner_filters_exactly_and_together_with_others() {
 
 #[tokio::test]
 async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for name in ["gateway", "hall", "manual", "child"] {
         made.push(admin.create_device(name).await);
@@ -173,8 +173,8 @@ async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
     for (kind, parent) in [("childDevices", 0), ("childAssets", 1), ("childAdditions", 2), ("childAssets", 0)]
     {
         let parent: i64 = made[parent].parse().unwrap();
-        let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
-        server.database().execute(statement, &[&kind, &parent, &child]).await;
+        let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ($1, $2, $3, $4)";
+        server.execute(statement, &[&kind, &parent, &child]).await;
     }
 
     assert_eq!(names(&admin, &format!("childDeviceId={child}")).await, ["gateway"]);
@@ -201,15 +201,15 @@ async fn repeated_ids_are_given_once() {
 /// Puts 6000 objects named by their number into the database; every 1500th is rare.
 async fn fill(server: &TestServer) {
     let statement = "INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) \
-        SELECT 'main', n, 'type ' || n % 2, 'n' || n, 'admin', now(), now(), \
+        SELECT $1, n, 'type ' || n % 2, 'n' || n, 'admin', now(), now(), \
             CASE WHEN n % 1500 = 0 THEN '{\"plat_Rare\": {\"a\": 1}}'::jsonb ELSE '{\"plat_Often\": {}}' END \
         FROM generate_series(1, 6000) n";
-    server.database().execute(statement, &[]).await;
+    server.execute(statement, &[]).await;
 }
 
 #[tokio::test]
 async fn few_among_many_are_found_by_every_filter_on_every_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     fill(&server).await;
 
     for filter in [
@@ -241,7 +241,7 @@ async fn few_among_many_are_found_by_every_filter_on_every_page() {
 
 #[tokio::test]
 async fn many_among_many_are_paged_by_number_and_by_link() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     fill(&server).await;
 
     for (filter, expected) in [

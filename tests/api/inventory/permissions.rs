@@ -34,7 +34,7 @@ async fn read_reads_admin_writes_and_a_star_does_both() {
 
 #[tokio::test]
 async fn fragment_of_a_permission_must_be_in_the_object() {
-    let (server, admin, device) = TestServer::shared().await.with_device("a").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("a").await;
 
     let with = server.user_permitted("with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
     let without = server.user_permitted("without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
@@ -68,14 +68,14 @@ async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
 
 #[tokio::test]
 async fn permissions_of_groups_are_added_to_those_of_the_user() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (one, two) = (admin.create_device("a").await, admin.create_device("b").await);
     let caller = server.user_permitted("joe", &one, &["MANAGED_OBJECT:*:READ"]).await;
     let group = "INSERT INTO groups (tenant, id, name, roles, device_permissions) \
-        VALUES ('main', 77, 'plumbers', '{}', $1::text::json)";
+        VALUES ($1, 77, 'plumbers', '{}', $2::text::json)";
     let permissions = json!({two.clone(): ["MANAGED_OBJECT:*:*"]}).to_string();
-    server.database().execute(group, &[&permissions]).await;
-    server.database().execute("INSERT INTO group_members VALUES ('main', 77, 'joe')", &[]).await;
+    server.execute(group, &[&permissions]).await;
+    server.execute("INSERT INTO group_members VALUES ($1, 77, 'joe')", &[]).await;
 
     assert_eq!(may(&caller, &one).await, (200, 403));
     assert_eq!(may(&caller, &two).await, (200, 200));

@@ -25,7 +25,7 @@ async fn found(caller: &Caller, query: &str) -> Vec<String> {
 
 /// A server with three devices, a group that holds the first two, and something that is neither.
 async fn plant() -> TestServer {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for body in [
         json!({"name": "pump 1", "type": "acme_Pump", "plat_IsDevice": {}, "plat_Hardware":
@@ -46,8 +46,8 @@ async fn plant() -> TestServer {
 }
 
 async fn link(server: &TestServer, kind: &str, parent: i64, child: i64) {
-    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
-    server.database().execute(statement, &[&kind, &parent, &child]).await;
+    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ($1, $2, $3, $4)";
+    server.execute(statement, &[&kind, &parent, &child]).await;
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn name_that_no_fragment_can_have_is_422_and_names_its_place() {
 
 #[tokio::test]
 async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut random = TestRunner::deterministic();
     let mut objects = Vec::new();
     for _ in 0..60 {

@@ -74,8 +74,8 @@ fn bytes(length: usize) -> Vec<u8> {
 /// Waits until no file is stored that belongs to no object.
 async fn assert_no_leftovers(server: &TestServer) {
     until("uploads that were given up to go", async || {
-        let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL";
-        let count: i64 = server.database().query(unfinished, &[]).await[0].get(0);
+        let unfinished = "SELECT count(*) FROM binaries WHERE tenant = $1 AND object IS NULL";
+        let count: i64 = server.rows(unfinished, &[]).await[0].get(0);
         count == 0
     })
     .await;

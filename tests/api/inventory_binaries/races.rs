@@ -33,7 +33,7 @@ async fn one_of_many_replacements_wins_as_a_whole() {
 
 #[tokio::test]
 async fn replacement_that_races_a_deletion_is_201_or_404() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for _ in 0..5 {
         let path = content_of(&upload(&admin, &named("a"), b"first").await);
@@ -54,5 +54,5 @@ async fn replacement_that_races_a_deletion_is_201_or_404() {
         assert_eq!(admin.get(&path).await.status, 404);
     }
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("binary_chunks").await, 0);
+    assert_eq!(server.count("binary_chunks").await, 0);
 }

@@ -30,7 +30,7 @@ async fn owner_may_read_replace_and_delete_without_any_other_role() {
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let path = content_of(&upload(&admin, &named("a"), b"a").await);
 
     for (user, role, read, replace, delete) in [
@@ -60,12 +60,11 @@ async fn global_binary_is_readable_for_everyone_and_listed() {
 
 #[tokio::test]
 async fn device_permission_opens_the_binary_it_names() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (mine, other) = (upload(&admin, &named("a"), b"a").await, upload(&admin, &named("b"), b"b").await);
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({mine["id"].as_str().unwrap(): ["MANAGED_OBJECT:plat_IsBinary:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server
+        .user_permitted("joe", mine["id"].as_str().unwrap(), &["MANAGED_OBJECT:plat_IsBinary:READ"])
+        .await;
 
     assert_eq!(download(&caller, &content_of(&mine)).await, b"a");
     assert_eq!(caller.get(&content_of(&other)).await.status, 403);

@@ -25,7 +25,7 @@ async fn largest_file_is_stored_and_one_byte_more_is_413() {
     assert!(larger.message().contains("1000000"), "{}", larger.message());
     assert!(download(&admin, &content_of(&largest.json())).await == bytes(LIMIT));
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn size_that_is_announced_is_refused_before_the_bytes_come() {
         let answer = connection.read_until("\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 413"), "{line}: {answer}");
     }
-    assert_eq!(server.database().count("binaries").await, 1);
+    assert_eq!(server.count("binaries").await, 1);
 }
 
 #[tokio::test]

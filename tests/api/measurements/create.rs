@@ -56,7 +56,7 @@ async fn missing_members_are_listed() {
 
 #[tokio::test]
 async fn source_may_be_a_number_and_must_exist() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = measurement_of(&device, TIME, 1);
     body["source"]["id"] = json!(device.parse::<i64>().unwrap());
     assert_eq!(admin.post(MEASUREMENTS, &body).await.status, 201);
@@ -65,12 +65,12 @@ async fn source_may_be_a_number_and_must_exist() {
         body["source"] = source.clone();
         admin.post(MEASUREMENTS, &body).await.expect(422);
     }
-    assert_eq!(server.database().count("measurements").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
 }
 
 #[tokio::test]
 async fn names_values_and_units_are_checked() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (members, named) in [
         (json!({"env": {"t": {"value": "1"}}}), "env.t.value"),
@@ -95,7 +95,7 @@ async fn names_values_and_units_are_checked() {
         let answer = admin.post(MEASUREMENTS, &body).await.expect(422);
         assert!(answer.message().contains(named), "{members}: {}", answer.text);
     }
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn measurement_without_series_and_with_other_members_is_accepted() {
 
 #[tokio::test]
 async fn hostile_bodies_are_refused_and_store_nothing() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let start = format!(r#"{{"time":"{TIME}","source":{{"id":"{device}"}}"#);
     let long = "x".repeat(2000);
 
@@ -146,8 +146,8 @@ async fn hostile_bodies_are_refused_and_store_nothing() {
         let answer = post_text(&admin, &body).await;
         assert!((400..500).contains(&answer.status), "{body:.200}: {} {}", answer.status, answer.text);
     }
-    assert_eq!(server.database().count("measurements").await, 0);
-    assert_eq!(server.database().count("measurement_shapes").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
+    assert_eq!(server.count("measurement_shapes").await, 0);
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ async fn deletion_of_many_is_published_up_to_a_thousand() {
 
     assert_eq!(admin.delete(&format!("{MEASUREMENTS}?source={device}")).await.status, 204);
 
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
     measure(&admin, &device, "2024-03-10T00:00:00Z", 1).await;
     let mut told = Vec::new();
     while told.iter().all(|told: &Value| told["data"]["realtimeAction"] != "CREATE") {

@@ -40,7 +40,7 @@ async fn each_of_a_collection_is_published_in_order() {
 
 #[tokio::test]
 async fn transient_is_published_and_not_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
     for body in
@@ -55,13 +55,13 @@ async fn transient_is_published_and_not_stored() {
         assert!(created["self"].as_str().unwrap().ends_with("/null"), "{created}");
         assert_eq!(session.receive(1).await[0]["data"], json!({"realtimeAction": "CREATE", "data": created}));
     }
-    assert_eq!(server.database().count("measurements").await, 0);
-    assert_eq!(server.database().count("source_shapes").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
+    assert_eq!(server.count("source_shapes").await, 0);
 }
 
 #[tokio::test]
 async fn quiescent_is_stored_and_not_published_and_cep_neither() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
     let quiescent = send(&admin, "quiescent", &measurement_of(&device, TIME, 1)).await.expect(201);
@@ -69,17 +69,17 @@ async fn quiescent_is_stored_and_not_published_and_cep_neither() {
     let cep = send(&admin, "CEP", &measurement_of(&device, TIME, 2)).await.expect(201);
     assert!(cep.json()["id"].is_null());
 
-    assert_eq!(server.database().count("measurements").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
     let last = measure(&admin, &device, TIME, 3).await;
     assert_eq!(session.receive(1).await[0]["data"]["data"], last, "the others are not told");
 }
 
 #[tokio::test]
 async fn unknown_mode_is_refused_before_anything_is_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await.expect_message(422, "SOMEHOW");
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
 }
 
 #[tokio::test]

@@ -172,7 +172,7 @@ async fn series_say_the_same_with_rollups_as_without() {
     same(&server, &other, &mut Chance(4711), async |device| {
         // Only this source has measurements, so there are no rollups at all.
         assert_eq!(mark(server.database(), device).await, None);
-        assert_eq!(server.database().count("measurement_rollups").await, 0);
+        assert_eq!(server.count("measurement_rollups").await, 0);
     })
     .await;
 }
@@ -290,11 +290,11 @@ async fn rolling_up_that_is_stopped_in_the_middle_has_changed_nothing() {
     })
     .await;
     assert_eq!(answer["values"].to_string(), THREE);
-    assert_eq!(server.database().count("measurement_rollups").await, 0);
+    assert_eq!(server.count("measurement_rollups").await, 0);
 
     drop(hold);
     rolled_up(&server, &device, id_of(&measured[2])).await;
-    assert_eq!(server.database().count("measurement_rollups").await, 2);
+    assert_eq!(server.count("measurement_rollups").await, 2);
     assert_eq!(hourly(&server, &device).await, THREE);
 }
 
@@ -329,7 +329,7 @@ async fn rollups_go_with_their_device() {
     server.admin().delete(&format!("/inventory/managedObjects/{device}")).await.expect(204);
 
     assert_eq!(mark(server.database(), &device).await, None);
-    assert_eq!(server.database().count("measurement_rollups").await, 0);
+    assert_eq!(server.count("measurement_rollups").await, 0);
 }
 
 #[tokio::test]

@@ -15,8 +15,7 @@ async fn bootstrap_user_is_shown_to_its_owner_at_any_time() {
     assert_eq!(user.as_object().unwrap().len(), 3, "{user}");
     assert_eq!(user, again.json());
     assert_eq!(acting(&server, &user).get(CURRENT).await.status, 200);
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}user+json")), "{media_type}");
+    answer.expect_media("user");
 }
 
 #[tokio::test]

@@ -30,8 +30,7 @@ async fn subscription_returns_application_and_tenant() {
     });
     assert_eq!((answer.status, answer.json()), (201, expected));
     assert_eq!(answer.header("Location"), Some(&*link));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationReference+json")), "{media_type}");
+    answer.expect_media("applicationReference");
 }
 
 #[tokio::test]
@@ -79,8 +78,7 @@ async fn subscriptions_are_listed_in_pages_by_id() {
     assert_eq!(first["statistics"], json!({"totalPages": 3, "pageSize": 2, "currentPage": 1}));
     assert_eq!(first["references"][0]["self"], format!("{}{}/{}", server.base(), of_tenant("main"), ids[0]));
     assert_eq!(seen, ids);
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationReferenceCollection+json")), "{media_type}");
+    answer.expect_media("applicationReferenceCollection");
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn write_that_meets_a_take_over_is_not_made_and_what_clients_write_is() {
     let session = admin.listen("/copies/copy").await;
     admin.create("/measurement/measurements", &measurement_of(&device, TIME, 1)).await;
     session.receive(1).await;
-    let count = async || server.database().count("events").await;
+    let count = async || server.count("events").await;
     until("the first copy", async || count().await == 1).await;
     let (other, connection) = tokio_postgres::connect(server.database().url(), NoTls).await.unwrap();
     tokio::spawn(connection);

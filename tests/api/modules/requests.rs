@@ -23,7 +23,7 @@ async fn response_of_an_allowed_server_becomes_an_event() {
     let other = TestServer::shared().await;
     let address = other.address().to_string();
     let allowed = vec![address.parse().unwrap()];
-    let (server, admin, device) = TestServer::start_with(|settings| settings.module_request_hosts = allowed)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.module_request_hosts = allowed)
         .await
         .with_device("pump")
         .await;

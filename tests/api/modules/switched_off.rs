@@ -42,7 +42,7 @@ async fn measure_many(caller: &Caller, device: &str, count: i64) {
 
 #[tokio::test]
 async fn module_that_retains_too_much_is_switched_off() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let (keeps, other) =
         (deploy(&admin, &keeping("keeps")).await, deploy(&admin, &marking("marks", "seen")).await);
@@ -59,7 +59,7 @@ async fn module_that_retains_too_much_is_switched_off() {
 
 #[tokio::test]
 async fn module_that_is_switched_off_is_deployed_again_on_request_and_remembers_nothing() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.module_events = 3).await.with_device("pump").await;
     let keeps = deploy(&admin, &keeping("keeps")).await;
     measure_many(&admin, &device, 4).await;
@@ -75,7 +75,7 @@ async fn module_that_is_switched_off_is_deployed_again_on_request_and_remembers_
 
 #[tokio::test]
 async fn modules_of_a_tenant_retain_no_more_together_than_they_may() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.tenant_module_bytes = 1024)
             .await
             .with_device("pump")
@@ -100,7 +100,7 @@ async fn module_that_cannot_keep_up_is_switched_off_and_writers_do_not_wait() {
 
     let text = switched_off(&admin, &slow).await;
     assert!(text.contains("events arrive faster than it can process them"), "{text}");
-    assert_eq!(server.database().count("measurements").await, 1000);
+    assert_eq!(server.count("measurements").await, 1000);
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
 
 #[tokio::test]
 async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_continue() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
     let module = deploy(&admin, &text).await;
@@ -238,7 +238,7 @@ async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_dep
 
 #[tokio::test]
 async fn alarm_of_the_tenant_says_what_was_switched_off_last() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
     deploy(&admin, &text).await;

@@ -16,7 +16,7 @@ async fn followed(caller: &Caller, first: &str) -> Vec<Vec<String>> {
 
 #[tokio::test]
 async fn following_next_gives_each_operation_once_in_order_by_every_way() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let children = [create_below(&admin, &agent, "a").await, create_below(&admin, &agent, "b").await];
     let mut queued = Vec::new();
     for n in 0..7 {
@@ -24,7 +24,7 @@ async fn following_next_gives_each_operation_once_in_order_by_every_way() {
         queued.push(id_of(&queue(&admin, device).await).to_owned());
     }
     // All have the same creation time, so that only the ids determine the order.
-    server.database().execute("UPDATE operations SET created_at = now()", &[]).await;
+    server.execute("UPDATE operations SET created_at = now() WHERE tenant = $1", &[]).await;
     let reverted: Vec<String> = queued.iter().rev().cloned().collect();
 
     for filter in ["", "status=PENDING", "fragmentType=plat_Restart", "agentId", "agentId&status=PENDING"] {
@@ -75,13 +75,15 @@ async fn what_is_queued_between_two_pages_comes_behind() {
 
 #[tokio::test]
 async fn operations_of_a_bulk_operation_are_paged_in_order() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let mut queued = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
         let device = create_below(&admin, &agent, name).await;
         queued.push(id_of(&queue(&admin, &device).await).to_owned());
     }
-    server.database().execute("UPDATE operations SET bulk_operation = 5, created_at = now()", &[]).await;
+    server
+        .execute("UPDATE operations SET bulk_operation = 5, created_at = now() WHERE tenant = $1", &[])
+        .await;
 
     for (order, expected) in [("", queued.clone()), ("&revert=true", queued.into_iter().rev().collect())] {
         let pages = followed(&admin, &format!("{OPERATIONS}?pageSize=2&bulkOperationId=5{order}")).await;

@@ -81,7 +81,7 @@ async fn device_anywhere_below_an_agent_takes_operations() {
 
 #[tokio::test]
 async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() {
-    let (server, admin, lonely) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, lonely) = TestServer::shared().await.with_device("pump").await;
     // An asset of an agent is not controlled by it.
     let agent = create_agent(&admin, "gateway").await;
     let path = format!("/inventory/managedObjects/{agent}/childAssets");
@@ -97,7 +97,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
         assert!(answer.message().contains(device.as_str()), "{}", answer.text);
         assert!(answer.message().contains("neither an agent"), "{}", answer.text);
     }
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
 }
 
 #[tokio::test]

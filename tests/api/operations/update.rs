@@ -4,7 +4,7 @@ use super::*;
 
 /// A server with an agent and an operation for it.
 async fn queued() -> (TestServer, Caller, Value) {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     (server, admin, operation)
 }
@@ -40,7 +40,7 @@ async fn unknown_status_is_422_and_changes_nothing() {
         assert!(answer.message().contains("status"), "{}", answer.text);
     }
     assert_eq!(admin.read(&path_of(&operation)).await, operation);
-    assert_eq!(server.database().audit_records(id_of(&operation)).await, [json!(null); 0]);
+    assert_eq!(server.audit_records(id_of(&operation)).await, [json!(null); 0]);
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn each_change_of_status_writes_one_audit_record() {
         removed
     ]);
     assert_eq!(
-        server.database().audit_records(id_of(&operation)).await,
+        server.audit_records(id_of(&operation)).await,
         [record(json!([replaced("status", "PENDING", "EXECUTING")])), record(failed)]
     );
 }
@@ -150,9 +150,9 @@ async fn put_that_changes_nothing_writes_nothing_and_notifies_nobody() {
 
     let told = session.receive(1).await;
     assert_eq!((told.len(), &told[0]["data"]["data"]["status"]), (1, &json!("EXECUTING")));
-    let revision = "SELECT revision FROM operations";
-    assert_eq!(server.database().query(revision, &[]).await[0].get::<_, i64>(0), 1);
-    assert_eq!(server.database().count("audit_records").await, 1);
+    let revision = "SELECT revision FROM operations WHERE tenant = $1";
+    assert_eq!(server.rows(revision, &[]).await[0].get::<_, i64>(0), 1);
+    assert_eq!(server.count("audit_records").await, 1);
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn twenty_devices_that_take_one_operation_up_at_once_are_one_change() {
     let told = session.receive(2).await;
     let told: Vec<_> = told.iter().map(|told| told["data"]["data"]["status"].as_str().unwrap()).collect();
     assert_eq!(told, ["EXECUTING", "SUCCESSFUL"]);
-    assert_eq!(server.database().audit_records(id_of(&operation)).await.len(), 2);
+    assert_eq!(server.audit_records(id_of(&operation)).await.len(), 2);
 }
 
 #[tokio::test]

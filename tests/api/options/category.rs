@@ -66,7 +66,7 @@ async fn option_that_is_not_editable_refuses_the_whole_put() {
 
 #[tokio::test]
 async fn writers_of_the_same_keys_do_not_stop_each_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
     let body = |keys: &mut dyn Iterator<Item = &String>| {
         keys.map(|key| (key.clone(), json!("v"))).collect::<serde_json::Map<_, _>>()
@@ -84,5 +84,5 @@ async fn writers_of_the_same_keys_do_not_stop_each_other() {
     for writer in writers {
         assert_eq!(writer.await.unwrap(), 200);
     }
-    assert_eq!(server.database().count("options").await, 40);
+    assert_eq!(server.count("options").await, 40);
 }

@@ -112,5 +112,5 @@ async fn request_that_is_sent_a_byte_at_a_time_is_understood() {
 
     let answer = connection.read_until("\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    until("the object", async || server.database().count("managed_objects").await == 1).await;
+    until("the object", async || server.count("managed_objects").await == 1).await;
 }

@@ -109,7 +109,7 @@ async fn preview_counts_what_a_rule_would_delete_and_deletes_nothing() {
     );
     let by_fragment = preview(json!({"fragmentType": "no_such_fragment"})).await;
     assert_eq!(by_fragment, json!({"ALARM": 0, "AUDIT": 0, "EVENT": 0, "MEASUREMENT": 0, "OPERATION": 0}));
-    assert_eq!(server.database().count("alarms").await, 5);
+    assert_eq!(server.count("alarms").await, 5);
 }
 
 #[tokio::test]

@@ -123,7 +123,7 @@ async fn new_rule_waits_for_the_next_day() {
     admin.put(rule["self"].as_str().unwrap(), &json!({"maximumAge": 365})).await.expect(200);
     tokio::time::sleep(Duration::from_millis(300)).await;
 
-    assert_eq!(server.database().count("alarms").await, 1, "a changed rule waits, too");
+    assert_eq!(server.count("alarms").await, 1, "a changed rule waits, too");
 }
 
 #[tokio::test]

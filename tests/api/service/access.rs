@@ -106,7 +106,7 @@ async fn applications_of_other_types_are_not_microservices() {
 
 #[tokio::test]
 async fn bootstrap_users_may_not_call() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let path = format!("/application/applications/{}/bootstrapUser", behind.application);
     let user = behind.server.admin().read(&path).await;
     let name = format!("main/{}", user["name"].as_str().unwrap());
@@ -120,7 +120,7 @@ async fn bootstrap_users_may_not_call() {
 
 #[tokio::test]
 async fn context_paths_that_nobody_has_are_404() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let admin = behind.server.admin();
 
     for path in

@@ -9,7 +9,7 @@ fn close(connection: RawConnection) {
 
 #[tokio::test]
 async fn client_that_goes_away_before_the_response_ends_the_call() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -22,7 +22,7 @@ async fn client_that_goes_away_before_the_response_ends_the_call() {
 
 #[tokio::test]
 async fn client_that_is_reset_before_the_response_ends_the_call() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -34,7 +34,7 @@ async fn client_that_is_reset_before_the_response_ends_the_call() {
 
 #[tokio::test]
 async fn client_that_goes_away_in_the_middle_of_a_response_ends_the_call() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -48,7 +48,7 @@ async fn client_that_goes_away_in_the_middle_of_a_response_ends_the_call() {
 
 #[tokio::test]
 async fn client_that_breaks_off_its_body_makes_no_whole_request() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, part, end) in
         [("Content-Length: 8", "half", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n", "half\r\n")]
     {
@@ -66,7 +66,7 @@ async fn client_that_breaks_off_its_body_makes_no_whole_request() {
 
 #[tokio::test]
 async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, part) in [("Content-Length: 8", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n")] {
         let (mut client, lines) = behind.client().await;
         client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
@@ -84,7 +84,7 @@ async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
 
 #[tokio::test]
 async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_broken_response() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -97,7 +97,7 @@ async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_brok
 
 #[tokio::test]
 async fn bytes_behind_the_response_of_a_service_reach_nobody() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let admin = behind.server.admin();
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 

@@ -39,7 +39,7 @@ async fn host_that_has_no_address_is_503() {
 
 #[tokio::test]
 async fn response_that_is_not_http_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(200 << 10));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-Many: x\r\n".repeat(200));
 
@@ -70,7 +70,7 @@ async fn response_that_is_not_http_is_502() {
 
 #[tokio::test]
 async fn switch_of_protocols_that_nobody_asked_for_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
     let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
@@ -81,7 +81,7 @@ async fn switch_of_protocols_that_nobody_asked_for_is_502() {
 
 #[tokio::test]
 async fn connection_that_ends_without_a_response_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let admin = behind.server.admin();
 
     let service = async {

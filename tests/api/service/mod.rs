@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 
 use platform::config::Settings;
 use tokio::net::TcpListener;
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::harness::prelude::*;
 use crate::harness::service::{answer_all, create_microservice, field, route};
@@ -35,9 +36,30 @@ struct Behind {
     listener: TcpListener,
     /// Id of the microservice.
     application: String,
+    /// Other tests wait for their turn on the same server.
+    _turn: Option<MutexGuard<'static, Option<(TestServer, String)>>>,
 }
 
+/// The server whose microservice tests are one after the other, and the id of the microservice.
+static IN_TURN: Mutex<Option<(TestServer, String)>> = Mutex::const_new(None);
+
 impl Behind {
+    /// The microservice of a server that other tests use before and after this one. It suffices for a test that changes
+    /// neither users nor applications nor options.
+    async fn in_turn() -> Self {
+        let mut turn = IN_TURN.lock().await;
+        if turn.is_none() {
+            let Self { server, application, .. } = Self::start().await;
+            *turn = Some((server, application));
+        }
+        let (server, application) = turn.as_ref().expect("it was started");
+        let (server, application) = (server.share(), application.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let behind = Self { server, listener, application, _turn: Some(turn) };
+        behind.route_below("").await;
+        behind
+    }
+
     async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
@@ -49,9 +71,9 @@ impl Behind {
     async fn of(server: TestServer) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let application = create_microservice(&server.admin(), "rules").await;
-        let address = listener.local_addr().unwrap();
-        route(server.database(), &application, Some(&format!("http://{address}"))).await.unwrap();
-        Self { server, listener, application }
+        let behind = Self { server, listener, application, _turn: None };
+        behind.route_below("").await;
+        behind
     }
 
     /// Sets the route of the microservice to its listener, with a base path.

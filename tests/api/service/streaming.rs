@@ -10,7 +10,7 @@ const MUCH: usize = 64 << 20;
 
 #[tokio::test]
 async fn body_of_a_request_reaches_the_service_before_its_end() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Content-Length: 10\r\n\r\nfirst")).await;
@@ -26,7 +26,7 @@ async fn body_of_a_request_reaches_the_service_before_its_end() {
 
 #[tokio::test]
 async fn body_of_unknown_length_reaches_the_service_in_chunks() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for method in ["POST", "GET", "DELETE"] {
         let (mut client, lines) = behind.client().await;
 
@@ -48,7 +48,7 @@ async fn body_of_unknown_length_reaches_the_service_in_chunks() {
 
 #[tokio::test]
 async fn response_reaches_the_client_before_its_end() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, first, later) in [
         ("Content-Length: 10", "first", "later"),
         ("Transfer-Encoding: chunked", "5\r\nfirst\r\n", "5\r\nlater\r\n0\r\n\r\n"),
@@ -67,7 +67,7 @@ async fn response_reaches_the_client_before_its_end() {
 
 #[tokio::test]
 async fn response_without_a_length_ends_with_its_connection() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let admin = behind.server.admin();
 
     let service = async {
@@ -81,7 +81,7 @@ async fn response_without_a_length_ends_with_its_connection() {
 
 #[tokio::test]
 async fn service_may_respond_before_the_request_ends() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -103,7 +103,7 @@ async fn service_may_respond_before_the_request_ends() {
 
 #[tokio::test]
 async fn much_passes_both_ways_whole() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let body: Vec<u8> = (0..MUCH).map(|at| b' ' + (at % 95) as u8).collect();
     let request = behind.server.admin().request("PUT", "/service/rules/x").body(body.clone());
 
@@ -130,7 +130,7 @@ async fn much_passes_both_ways_whole() {
 
 #[tokio::test]
 async fn client_that_does_not_read_makes_the_service_wait() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -148,7 +148,7 @@ async fn client_that_does_not_read_makes_the_service_wait() {
 
 #[tokio::test]
 async fn service_that_does_not_read_makes_the_client_wait() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("PUT /service/rules/x HTTP/1.1\r\n{lines}Content-Length: {MUCH}\r\n\r\n")).await;
     let (service, _) = behind.asked().await;

@@ -56,7 +56,8 @@ impl Balancer {
         let balancer = Self::start(haproxy, directory, servers);
         let admin = balancer.admin();
         until("the balancer", async || {
-            admin.request("GET", "/user/currentUser").try_send().await?.status == 200
+            let response = admin.request("GET", "/user/currentUser").try_send().await;
+            response.is_some_and(|response| response.status == 200)
         })
         .await;
         balancer.serves_by(&["web1", "web2"]).await;

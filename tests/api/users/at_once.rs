@@ -59,9 +59,9 @@ async fn in_turn(
 async fn role_of_a_group_counts_for_the_next_request() {
     let server = server().await;
     let (admin, joe) = (server.admin(), server.user_with("joe", &[]).await);
-    let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].clone();
-    let roles = format!("/user/main/groups/{group}/roles");
-    admin.create(&format!("/user/main/groups/{group}/users"), &json!({"user": {"id": "joe"}})).await;
+    let group = admin.create("/user/<tenant>/groups", &json!({"name": "night shift"})).await["id"].clone();
+    let roles = format!("/user/<tenant>/groups/{group}/roles");
+    admin.create(&format!("/user/<tenant>/groups/{group}/users"), &json!({"user": {"id": "joe"}})).await;
     let _load = Load::of(&joe);
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
@@ -94,7 +94,7 @@ async fn membership_and_device_permissions_count_for_the_next_request() {
     let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
     let take = async || change(json!({})).await;
     in_turn(10, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
-    let members = "/user/main/groups/4/users";
+    let members = "/user/<tenant>/groups/4/users";
     let join = async || drop(admin.create(members, &json!({"user": {"id": "joe"}})).await);
     let leave = async || assert_eq!(admin.delete(&format!("{members}/joe")).await.status, 204);
     in_turn(10, join, 200, leave, 403, async || joe.get(ALARMS).await.status).await;

@@ -6,10 +6,10 @@ const CURRENT: &str = "/user/currentUser";
 
 #[tokio::test]
 async fn current_user_has_effective_roles_and_no_groups() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
-    let group = admin.create("/user/main/groups", &json!({"name": "listeners"})).await;
-    let path = format!("/user/main/groups/{}", group["id"]);
+    let group = admin.create("/user/<tenant>/groups", &json!({"name": "listeners"})).await;
+    let path = format!("/user/<tenant>/groups/{}", group["id"]);
     for role in ["ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_ALARM_READ"] {
         admin.create(&format!("{path}/roles"), &json!({"role": {"id": role}})).await;
     }
@@ -17,7 +17,7 @@ async fn current_user_has_effective_roles_and_no_groups() {
 
     let answer = server.caller("joe", "secret-1").request("GET", CURRENT).send().await;
 
-    assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}currentUser+json")));
+    answer.expect_media("currentUser");
     let role = |name: &str| json!({"id": name, "name": name, "self": format!("<base>/user/roles/{name}")});
     let expected = json!({
         "id": "joe", "userName": "joe", "self": "<base>/user/currentUser", "enabled": true,
@@ -54,7 +54,7 @@ async fn media_type_of_the_response_decides_its_shape() {
 
 #[tokio::test]
 async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
 
     let change = json!({"firstName": "Joe", "lastName": "Doe", "phone": "+4915112345678", "email": "a@b",
@@ -77,7 +77,7 @@ async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
 
 #[tokio::test]
 async fn own_password_is_changed() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
     let joe = server.caller("joe", "secret-1");
 
@@ -103,14 +103,14 @@ async fn own_record_needs_the_own_roles() {
 
 #[tokio::test]
 async fn own_record_is_read_by_its_path_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_USER_MANAGEMENT_OWN_READ"]).await;
 
     for path in ["users/joe", "userByName/joe", "users/joe/roles", "users/joe/groups"] {
-        assert_eq!(joe.get(&format!("/user/main/{path}")).await.status, 200, "{path}");
+        assert_eq!(joe.get(&format!("/user/<tenant>/{path}")).await.status, 200, "{path}");
     }
     for path in ["users/admin", "users/admin/roles", "users/admin/groups", "users", "groups"] {
-        assert_eq!(joe.get(&format!("/user/main/{path}")).await.status, 403, "{path}");
+        assert_eq!(joe.get(&format!("/user/<tenant>/{path}")).await.status, 403, "{path}");
     }
     assert_eq!(joe.put(&format!("{USERS}/joe"), &json!({"firstName": "X"})).await.status, 403);
 }

@@ -4,14 +4,14 @@ use super::*;
 
 #[tokio::test]
 async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let body = json!({"userName": "Joe@example.com", "password": "secret-1", "firstName": "Joe",
         "phone": "+4915112345678",
         "email": "joe@example.com", "displayName": "Joe D.", "customProperties": {"a": [1.0]}});
     let answer = admin.post(USERS, &body).await.expect(201);
 
-    let link = format!("{}{USERS}/Joe@example.com", server.base());
+    let link = server.link(&format!("{USERS}/Joe@example.com"));
     assert_eq!(answer.header("Location"), Some(&*link));
     let role = |name: &str| {
         json!({"self": format!("<user>/roles/{name}"),
@@ -32,7 +32,7 @@ async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
 
 #[tokio::test]
 async fn post_and_put_without_accept_have_no_body() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, body) = (server.admin(), json!({"userName": "joe", "password": "secret-1"}));
 
     let posted = RawConnection::without_accept(&admin, "POST", USERS, &body).await;
@@ -40,13 +40,13 @@ async fn post_and_put_without_accept_have_no_body() {
     let put = RawConnection::without_accept(&admin, "PUT", &format!("{USERS}/joe"), &change).await;
 
     assert_eq!((posted.status, posted.text.as_str()), (201, ""));
-    assert!(posted.header("Location").unwrap().ends_with("/user/main/users/joe"));
+    assert!(posted.header("Location").unwrap().ends_with("/user/<tenant>/users/joe"));
     assert_eq!((put.status, put.text.as_str()), (200, ""));
 }
 
 #[tokio::test]
 async fn media_types_of_users_are_understood_and_others_refused() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let send = async |method: &str, path: &str, sent: &str, accepted: &str| {
         let request = admin.request(method, path).header("Content-Type", sent).header("Accept", accepted);
         request.body(r#"{"userName": "joe", "password": "secret-1"}"#).send().await
@@ -54,16 +54,16 @@ async fn media_types_of_users_are_understood_and_others_refused() {
     let user = format!("{MEDIA}user+json;ver=0.9");
 
     let created = send("POST", USERS, &user, &user).await.expect(201);
-    assert!(created.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}user+json")));
+    created.expect_media("user");
     let page = admin.request("GET", USERS).send().await;
-    assert!(page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}userCollection+json")));
+    page.expect_media("userCollection");
     assert_eq!(send("POST", USERS, &format!("{MEDIA}group+json"), &user).await.status, 415);
     assert_eq!(send("POST", USERS, &user, &format!("{MEDIA}alarm+json")).await.status, 406);
 }
 
 #[tokio::test]
 async fn created_user_logs_in_with_its_password_which_is_never_returned() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let created = create(&admin, "joe").await;
 
@@ -71,13 +71,14 @@ async fn created_user_logs_in_with_its_password_which_is_never_returned() {
     assert_eq!(server.caller("joe", "secret-1").get("/user/currentUser").await.status, 200);
     assert_eq!(server.caller("joe", "secret-2").get("/user/currentUser").await.status, 401);
     let stored: String =
-        server.database().query("SELECT password_hash FROM users WHERE name = 'joe'", &[]).await[0].get(0);
+        server.rows("SELECT password_hash FROM users WHERE tenant = $1 AND name = 'joe'", &[]).await[0]
+            .get(0);
     assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
 }
 
 #[tokio::test]
 async fn account_without_password_is_used_by_nobody_until_it_gets_one() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     admin.create(USERS, &json!({"userName": "joe", "sendPasswordResetEmail": true})).await;
 
     for password in ["", "null", "secret-1"] {
@@ -90,18 +91,18 @@ async fn account_without_password_is_used_by_nobody_until_it_gets_one() {
 
 #[tokio::test]
 async fn user_is_found_by_id_and_by_name_in_exactly_its_case() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let created = create(&admin, "Joe").await;
 
-    assert_eq!(admin.read("/user/main/userByName/Joe").await, created);
-    for path in ["/user/main/userByName/joe", "/user/main/users/joe", "/user/main/users/nobody"] {
+    assert_eq!(admin.read("/user/<tenant>/userByName/Joe").await, created);
+    for path in ["/user/<tenant>/userByName/joe", "/user/<tenant>/users/joe", "/user/<tenant>/users/nobody"] {
         admin.get(path).await.expect_error(404, "user/Not Found");
     }
 }
 
 #[tokio::test]
 async fn links_of_names_with_special_characters_lead_to_the_user() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for name in [
         "jo é".replace(' ', "%"),
@@ -121,7 +122,7 @@ async fn links_of_names_with_special_characters_lead_to_the_user() {
 
 #[tokio::test]
 async fn second_user_of_a_name_is_409() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
 
     let answer = admin.post(USERS, &json!({"userName": "joe", "password": "secret-2"})).await;
@@ -132,7 +133,7 @@ async fn second_user_of_a_name_is_409() {
 
 #[tokio::test]
 async fn put_changes_what_was_sent_and_null_removes() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let body = json!({"userName": "joe", "password": "secret-1", "firstName": "Joe", "lastName": "Doe",
         "email": "a@b", "customProperties": {"a": 1}});
     let before = admin.create(USERS, &body).await;
@@ -149,7 +150,7 @@ async fn put_changes_what_was_sent_and_null_removes() {
 
 #[tokio::test]
 async fn user_sent_back_as_it_was_read_is_accepted_and_unchanged() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let before = create(&admin, "joe").await;
 
     let answer = admin.put(before["self"].as_str().unwrap(), &before).await;
@@ -159,7 +160,7 @@ async fn user_sent_back_as_it_was_read_is_accepted_and_unchanged() {
 
 #[tokio::test]
 async fn name_of_a_user_is_not_changed() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
 
     admin.put(&format!("{USERS}/joe"), &json!({"userName": "jack"})).await.expect_message(422, "userName");
@@ -167,7 +168,7 @@ async fn name_of_a_user_is_not_changed() {
 
 #[tokio::test]
 async fn new_password_counts_at_once_ends_sessions_and_dates_the_change() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let before = create(&admin, "joe").await;
     super::assign(&admin, "joe", "ROLE_ALARM_READ").await;
     let joe = server.caller("joe", "secret-1");
@@ -185,7 +186,7 @@ async fn new_password_counts_at_once_ends_sessions_and_dates_the_change() {
 
 #[tokio::test]
 async fn other_changes_keep_the_sessions() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let joe = server.caller("joe", ADMIN_PASSWORD);
     let session = joe.listen("/alarms/*").await;
@@ -197,7 +198,7 @@ async fn other_changes_keep_the_sessions() {
 
 #[tokio::test]
 async fn disabled_user_is_cut_off_and_enabled_again_comes_back() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/user/currentUser").await.status, 200);
@@ -212,7 +213,7 @@ async fn disabled_user_is_cut_off_and_enabled_again_comes_back() {
 
 #[tokio::test]
 async fn deleted_user_is_cut_off_and_gone() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let joe = server.caller("joe", ADMIN_PASSWORD);
     let session = joe.listen("/alarms/*").await;
@@ -230,7 +231,7 @@ async fn deleted_user_is_cut_off_and_gone() {
 
 #[tokio::test]
 async fn nobody_deletes_their_own_user() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
 
     assert_eq!(joe.delete(&format!("{USERS}/joe")).await.status, 403);
@@ -239,7 +240,7 @@ async fn nobody_deletes_their_own_user() {
 
 #[tokio::test]
 async fn unknown_processing_mode_is_422() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let request = admin.request("POST", USERS).header("X-Platform-Processing-Mode", "SOMETIMES");
 
     request.json(&json!({"userName": "joe", "password": "secret-1"})).send().await.expect(422);

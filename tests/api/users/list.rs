@@ -4,9 +4,9 @@ use super::*;
 
 /// A server with these users besides `admin`.
 async fn with_users(names: &[&str]) -> TestServer {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for name in names {
-        server.database().insert_user(name, &[]).await;
+        server.user_with(name, &[]).await;
     }
     server
 }
@@ -39,7 +39,7 @@ async fn username_is_a_prefix_or_the_whole_name() {
 async fn groups_hold_users_that_are_in_at_least_one() {
     let server = with_users(&["a", "b", "c", "d"]).await;
     for (group, user) in [(3, "a"), (4, "a"), (4, "b"), (5, "c")] {
-        let path = format!("/user/main/groups/{group}/users");
+        let path = format!("/user/<tenant>/groups/{group}/users");
         server.admin().create(&path, &json!({"user": {"id": user}})).await;
     }
 
@@ -76,10 +76,10 @@ async fn users_are_counted_on_request() {
 
 #[tokio::test]
 async fn following_next_sees_each_user_once_while_others_come_and_go() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
-        SELECT 'main', 'device_' || n, NULL, true, '{}', now() FROM generate_series(1, 25) n";
-    server.database().execute(statement, &[]).await;
+        SELECT $1, 'device_' || n, NULL, true, '{}', now() FROM generate_series(1, 25) n";
+    server.execute(statement, &[]).await;
 
     let (mut seen, mut link) = (Vec::new(), format!("{USERS}?onlyDevices=true&pageSize=4"));
     loop {
@@ -87,8 +87,8 @@ async fn following_next_sees_each_user_once_while_others_come_and_go() {
         seen.extend(ids(&page, "users"));
         // A user is added before the position of the page, and one that was already shown is deleted.
         let earlier = format!("device_0{}", seen.len());
-        server.database().insert_user(&earlier, &[]).await;
-        server.database().execute("DELETE FROM users WHERE name = $1", &[seen.last().unwrap()]).await;
+        server.user_with(&earlier, &[]).await;
+        server.execute("DELETE FROM users WHERE tenant = $1 AND name = $2", &[seen.last().unwrap()]).await;
         let Some(next) = page["next"].as_str() else { break };
         assert!(next.contains("onlyDevices=true"), "{next}");
         next.clone_into(&mut link);
@@ -114,7 +114,7 @@ async fn page_by_number_and_page_by_link_are_the_same() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_unknown_ones_ignored() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for query in [
         "groups=admins",
@@ -139,7 +139,7 @@ async fn wrong_parameters_are_422_and_unknown_ones_ignored() {
 
 #[tokio::test]
 async fn groups_of_a_user_are_shown_with_it() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let page = admin.read(USERS).await;
 

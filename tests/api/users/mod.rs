@@ -15,7 +15,7 @@ mod tenants;
 use crate::harness::prelude::*;
 
 /// The users of tenant `main`.
-const USERS: &str = "/user/main/users";
+const USERS: &str = "/user/<tenant>/users";
 
 /// Creates a user with password `secret-1`.
 async fn create(caller: &Caller, name: &str) -> Value {

@@ -51,7 +51,7 @@ async fn unknown_role_is_404_and_roles_are_read_only() {
 
 #[tokio::test]
 async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/alarm/alarms").await.status, 403);
@@ -60,7 +60,7 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
     let link = format!("{}/user/roles/ROLE_ALARM_READ", server.base());
     let answer = admin.post(&path, &json!({"role": {"self": link}})).await.expect(201);
 
-    let held = format!("{}{path}/ROLE_ALARM_READ", server.base());
+    let held = server.link(&format!("{path}/ROLE_ALARM_READ"));
     let role = json!({"id": "ROLE_ALARM_READ", "name": "ROLE_ALARM_READ", "self": link});
     assert_eq!(answer.json(), json!({"self": held, "role": role}));
     assert_eq!(answer.header("Location"), Some(&*held));
@@ -69,9 +69,7 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
         assert_eq!(admin.post(&path, &body).await.status, 201, "{body}");
     }
     let page = admin.request("GET", &format!("{path}?pageSize=2&withTotalPages=true")).send().await;
-    assert!(
-        page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}roleReferenceCollection+json"))
-    );
+    page.expect_media("roleReferenceCollection");
     let page = redacted(&page.json(), &[(&held, "<held>"), (&link, "<role>")]);
     assert_eq!(page["references"][0]["self"], "<held>");
     assert_eq!(page["statistics"], json!({"totalPages": 3, "pageSize": 2, "currentPage": 1}));
@@ -79,7 +77,7 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
 
 #[tokio::test]
 async fn media_types_of_references_are_understood() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
     let reference = format!("{MEDIA}roleReference+json;ver=0.9");
 
@@ -87,12 +85,12 @@ async fn media_types_of_references_are_understood() {
     let request = request.header("Content-Type", &reference).header("Accept", &reference);
     let answer = request.body(r#"{"role":{"id":"ROLE_ALARM_READ"}}"#).send().await.expect(201);
 
-    assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}roleReference+json")));
+    answer.expect_media("roleReference");
 }
 
 #[tokio::test]
 async fn role_assigned_twice_is_201_without_a_change() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
     let body = json!({"role": {"id": "ROLE_ALARM_READ"}});
     let path = format!("{USERS}/joe/roles");
@@ -101,13 +99,13 @@ async fn role_assigned_twice_is_201_without_a_change() {
     let second = admin.post(&path, &body).await;
 
     assert_eq!((first.status, second.status, second.json()), (201, 201, first.json()));
-    assert_eq!(server.database().audit_records("joe").await.len(), 2, "created, and changed once");
+    assert_eq!(server.audit_records("joe").await.len(), 2, "created, and changed once");
     assert_eq!(admin.read(&path).await["references"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn withdrawn_role_counts_no_more_and_one_not_held_is_404() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     assert_eq!(joe.get("/alarm/alarms").await.status, 200);
     let path = format!("{USERS}/joe/roles/ROLE_ALARM_READ");
@@ -115,20 +113,22 @@ async fn withdrawn_role_counts_no_more_and_one_not_held_is_404() {
     assert_eq!(admin.delete(&path).await.status, 204);
 
     until("the loss", async || joe.get("/alarm/alarms").await.status == 403).await;
-    for path in
-        [&*path, "/user/main/users/joe/roles/ROLE_KING", "/user/main/users/nobody/roles/ROLE_ALARM_READ"]
-    {
+    for path in [
+        &*path,
+        "/user/<tenant>/users/joe/roles/ROLE_KING",
+        "/user/<tenant>/users/nobody/roles/ROLE_ALARM_READ",
+    ] {
         assert_eq!(admin.delete(path).await.status, 404, "{path}");
     }
 }
 
 #[tokio::test]
 async fn internal_and_bootstrap_role_are_given_to_nobody() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     create(&admin, "joe").await;
 
     for role in ["ROLE_SYSTEM", "ROLE_DEVICE_BOOTSTRAP"] {
-        for path in [format!("{USERS}/joe/roles"), "/user/main/groups/3/roles".into()] {
+        for path in [format!("{USERS}/joe/roles"), "/user/<tenant>/groups/3/roles".into()] {
             admin.post(&path, &json!({"role": {"id": role}})).await.expect(422);
         }
     }
@@ -136,7 +136,7 @@ async fn internal_and_bootstrap_role_are_given_to_nobody() {
 
 #[tokio::test]
 async fn roles_of_an_unknown_user_are_404() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{USERS}/nobody/roles");
 
     assert_eq!(admin.get(&path).await.status, 404);

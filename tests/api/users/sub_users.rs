@@ -9,7 +9,7 @@ async fn boss(server: &TestServer, roles: &[&str]) -> Caller {
 
 #[tokio::test]
 async fn created_user_is_a_sub_user_of_its_creator() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
 
     let sub = create(&boss, "sub").await;
@@ -22,7 +22,7 @@ async fn created_user_is_a_sub_user_of_its_creator() {
 
 #[tokio::test]
 async fn owner_sees_changes_and_deletes_own_sub_users_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
     create(&admin, "other").await;
@@ -42,7 +42,7 @@ async fn owner_sees_changes_and_deletes_own_sub_users_only() {
 
 #[tokio::test]
 async fn sub_user_is_not_given_away_but_its_owner_may_be_repeated() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
     let path = format!("{USERS}/sub");
@@ -56,7 +56,7 @@ async fn sub_user_is_not_given_away_but_its_owner_may_be_repeated() {
 
 #[tokio::test]
 async fn owner_assigns_only_roles_it_has() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
     create(&boss, "sub").await;
     create(&admin, "other").await;
@@ -74,16 +74,16 @@ async fn owner_assigns_only_roles_it_has() {
 
 #[tokio::test]
 async fn owner_takes_sub_users_into_groups_that_hold_nothing_it_lacks() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
     create(&boss, "sub").await;
     create(&server.admin(), "other").await;
     let admin = server.admin();
     let group = async |name: &str, role: &str, permissions: serde_json::Value| {
         let group = json!({"name": name, "devicePermissions": permissions});
-        let id = admin.create("/user/main/groups", &group).await["id"].to_string();
-        admin.create(&format!("/user/main/groups/{id}/roles"), &json!({"role": {"id": role}})).await;
-        format!("/user/main/groups/{id}/users")
+        let id = admin.create("/user/<tenant>/groups", &group).await["id"].to_string();
+        admin.create(&format!("/user/<tenant>/groups/{id}/roles"), &json!({"role": {"id": role}})).await;
+        format!("/user/<tenant>/groups/{id}/users")
     };
     let harmless = group("harmless", "ROLE_ALARM_READ", json!({})).await;
     let mighty = group("mighty", "ROLE_ALARM_ADMIN", json!({})).await;
@@ -94,18 +94,18 @@ async fn owner_takes_sub_users_into_groups_that_hold_nothing_it_lacks() {
         (&harmless, "other", 403),
         (&mighty, "sub", 403),
         (&permitting, "sub", 403),
-        ("/user/main/groups/1/users", "sub", 403),
+        ("/user/<tenant>/groups/1/users", "sub", 403),
     ] {
         boss.post(path, &json!({"user": {"id": user}})).await.expect(status);
     }
     assert_eq!(boss.delete(&format!("{harmless}/sub")).await.status, 204);
-    assert_eq!(boss.get("/user/main/groups").await.status, 200, "groups may be looked at");
-    assert_eq!(boss.post("/user/main/groups", &json!({"name": "own"})).await.status, 403);
+    assert_eq!(boss.get("/user/<tenant>/groups").await.status, 200, "groups may be looked at");
+    assert_eq!(boss.post("/user/<tenant>/groups", &json!({"name": "own"})).await.status, 403);
 }
 
 #[tokio::test]
 async fn owner_gives_only_device_permissions_it_has() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &["ROLE_EVENT_READ"]).await;
     let held = json!({"devicePermissions": {"7": ["ALARM:*:*"]}});
     assert_eq!(admin.put(&format!("{USERS}/boss"), &held).await.status, 200);
@@ -133,7 +133,7 @@ async fn owner_gives_only_device_permissions_it_has() {
 
 #[tokio::test]
 async fn sub_users_of_a_deleted_user_go_up_to_its_owner() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "middle").await;
     let lowest = json!({"userName": "lowest", "password": "secret-1", "owner": "middle"});
@@ -148,7 +148,7 @@ async fn sub_users_of_a_deleted_user_go_up_to_its_owner() {
 
 #[tokio::test]
 async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
     let path = format!("{USERS}/sub");
@@ -164,7 +164,7 @@ async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it(
 
 #[tokio::test]
 async fn name_that_objects_are_owned_by_is_not_given_to_a_sub_user() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, boss) = (server.admin(), boss(&server, &[]).await);
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     let object = joe.create("/inventory/managedObjects", &json!({"name": "pump"})).await;

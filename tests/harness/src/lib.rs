@@ -41,7 +41,7 @@ pub use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, u
 pub use bayeux::{REALTIME, Session, notifications, reply};
 pub use cluster::Cluster;
 pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
-pub use postgres::TestDatabase;
+pub use postgres::{TenantData, TestDatabase};
 pub use private_postgres::PrivatePostgres;
 pub use program::{
     Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,

@@ -9,7 +9,7 @@ pub use crate::archive::{Entry, LINK, archive, end_of_archive, form, service_arc
 pub use crate::bayeux::{REALTIME, Session, notifications, reply};
 pub use crate::cluster::Cluster;
 pub use crate::json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
-pub use crate::postgres::TestDatabase;
+pub use crate::postgres::{TenantData, TestDatabase};
 pub use crate::private_postgres::PrivatePostgres;
 pub use crate::program::{
     Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,

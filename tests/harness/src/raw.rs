@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::rest::{Caller, Response};
-use super::{eventually, soon};
+use super::{soon, until};
 
 /// Waits until the server's operating system has processed the close or reset of the client. On a busy machine, this
 /// packet may be processed after a later one of another connection.

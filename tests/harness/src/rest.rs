@@ -23,6 +23,8 @@ pub struct Caller {
     servers: Arc<RoundRobin>,
     authorization: Option<String>,
     forwarded: Option<String>,
+    /// The tenant of the user.
+    tenant: String,
 }
 
 /// Servers that are used in turn, as by a balancer without sticky sessions.
@@ -54,7 +56,9 @@ impl Caller {
     pub(super) fn of(servers: Arc<RoundRobin>, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
-        Self { http, servers, authorization, forwarded: None }
+        let tenant =
+            credentials.and_then(|(user, _)| user.split_once('/')).map_or("main", |(tenant, _)| tenant);
+        Self { http, servers, authorization, forwarded: None, tenant: tenant.to_owned() }
     }
 
     /// Returns the same client with a JWT.
@@ -72,14 +76,21 @@ impl Caller {
         self.servers.next()
     }
 
+    /// Returns the tenant of the user.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
     /// Returns the value of this caller's header `Authorization`.
     pub fn authorization(&self) -> Option<String> {
         self.authorization.clone()
     }
 
-    /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link.
+    /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link; `<tenant>` in it
+    /// is the tenant of this caller.
     pub fn request(&self, method: &str, path: &str) -> Request {
-        let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path.to_owned() };
+        let path = path.replace("<tenant>", &self.tenant);
+        let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
             request = request.header("X-Forwarded-For", address);
@@ -327,6 +338,13 @@ impl Response {
         let response = self.expect(status);
         assert!(response.message().contains(part), "no '{part}': {}: {}", response.request, response.text);
         response
+    }
+
+    /// Fails the test unless the body has the media type of this resource, such as `alarmCollection`.
+    #[track_caller]
+    pub fn expect_media(&self, resource: &str) {
+        let given = self.header("Content-Type").unwrap_or_default();
+        assert!(given.starts_with(&format!("{MEDIA}{resource}+json")), "{}: {given}", self.request);
     }
 
     /// Returns a header, if it is present.

@@ -9,11 +9,13 @@ use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::{DatabaseAt, Server};
 use platform_store::{Database, Room};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{Mutex, oneshot};
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::operations::create_agent;
-use super::postgres::TestDatabase;
+use super::postgres::{TenantData, TestDatabase};
 use super::rest::{Caller, RoundRobin};
 
 /// The password of every user of a test, except `devicebootstrap`.
@@ -172,6 +174,41 @@ impl TestServer {
         authority.parse().expect("the authority is an address")
     }
 
+    /// Returns the tenant of the test.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// Returns the link to this path; `<tenant>` in it is the tenant of the test.
+    pub fn link(&self, path: &str) -> String {
+        format!("{}{}", self.base(), path.replace("<tenant>", &self.tenant))
+    }
+
+    /// Returns what the database has of the tenant of the test.
+    pub fn data(&self) -> TenantData<'_> {
+        TenantData { database: &self.database, tenant: &self.tenant }
+    }
+
+    /// Returns the number of rows of a table that belong to the tenant of the test.
+    pub async fn count(&self, table: &str) -> i64 {
+        self.data().count(table).await
+    }
+
+    /// Returns the audit records of the test's tenant: see [`TenantData::audit_records`].
+    pub async fn audit_records(&self, source: &str) -> Vec<Value> {
+        self.data().audit_records(source).await
+    }
+
+    /// Returns the rows of a query whose first parameter is the tenant of the test.
+    pub async fn rows(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+        self.data().rows(statement, others).await
+    }
+
+    /// Returns the number of rows that a statement changed; its first parameter is the tenant of the test.
+    pub async fn execute(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> u64 {
+        self.data().execute(statement, others).await
+    }
+
     /// Returns the database of the server, which no other test uses.
     pub fn database(&self) -> &TestDatabase {
         self.assert_alone();
@@ -278,6 +315,12 @@ impl TestServer {
     }
 }
 
+impl<'s> From<&'s TestServer> for TenantData<'s> {
+    fn from(server: &'s TestServer) -> Self {
+        server.data()
+    }
+}
+
 impl Shared {
     async fn start(tests: Sharing) -> Self {
         let database = TestDatabase::create().await;
@@ -285,7 +328,10 @@ impl Shared {
             "SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {TESTS_PER_SERVER}) n"
         );
         database.insert_tenants(&rows).await;
-        let (running, second) = run_as_the_test_needs(settings(&database), &database).unwrap();
+        let mut settings = settings(&database);
+        // All tests have one address. Those of wrong passwords must not delay the others.
+        settings.limits.free_guesses_per_source = 1_000_000;
+        let (running, second) = run_as_the_test_needs(settings, &database).unwrap();
         Self { tests, database, running, second, given: 0 }
     }
 }
