@@ -38,8 +38,8 @@ async fn head_of_readiness_says_that_the_database_is_away() {
 
 #[tokio::test]
 async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
     session.receive(1).await;
     let _held = session.hold().await;

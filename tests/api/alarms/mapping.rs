@@ -74,8 +74,8 @@ async fn mapping_comes_before_deduplication_which_keeps_the_severity() {
 
 #[tokio::test]
 async fn severity_none_suppresses_the_alarm() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     map(&admin, "hot", "NONE|whatever").await;
 
     let mut posted = alarm_of(&device, "hot");

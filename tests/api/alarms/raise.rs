@@ -132,8 +132,8 @@ async fn new_alarm_is_published_as_create_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn rejected_alarm_is_neither_stored_nor_published() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     for body in [json!({"type": "bad"}), alarm_of("4711", "bad"), json!({"severity": "BAD"})] {
         assert_eq!(admin.post("/alarm/alarms", &body).await.status, 422, "{body}");

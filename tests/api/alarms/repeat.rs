@@ -128,8 +128,8 @@ async fn other_types_and_other_sources_do_not_count() {
 
 #[tokio::test]
 async fn repetition_is_published_as_update_with_the_new_count() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let first = admin.raise_alarm(&device, "hot").await;
     let second = admin.raise_alarm(&device, "hot").await;

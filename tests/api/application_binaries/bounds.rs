@@ -13,8 +13,7 @@ async fn refused(server: &TestServer, id: &str, archive: &[u8]) -> String {
 
 #[tokio::test]
 async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("bomb", vec![0; 20 << 20]);
     let mut lying = bomb.clone();
     lying.length = 1000;
@@ -29,8 +28,7 @@ async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
 
 #[tokio::test]
 async fn many_small_bombs_are_refused_together() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("x", vec![0; 1 << 20]);
     let bombs = (0..200).map(|n| Entry { name: format!("bomb{n}").into_bytes(), ..bomb.clone() });
     let entries: Vec<_> = [index()].into_iter().chain(bombs).collect();
@@ -42,8 +40,7 @@ async fn many_small_bombs_are_refused_together() {
 
 #[tokio::test]
 async fn first_megabyte_of_an_entry_may_have_any_ratio() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     // The file compresses to few bytes, as a page with one repeated line does.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
     let noise: Vec<u8> = (0..20_000_u32)
@@ -73,8 +70,7 @@ async fn no_more_comes_out_than_the_setting_says() {
 
 #[tokio::test]
 async fn archive_has_at_most_ten_thousand_entries() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let of = |count: usize| {
         let files = (1..count).map(|n| Entry::stored(format!("f{n}"), ""));
         archive(&[index()].into_iter().chain(files).collect::<Vec<_>>())
@@ -89,8 +85,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
     claim.extend(b"PK\x06\x06");
@@ -107,8 +102,7 @@ async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() 
 
 #[tokio::test]
 async fn archive_in_an_archive_stays_closed() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let bomb = archive(&[Entry::deflated("../bomb", vec![0; 20 << 20])]);
     let (length, digest) = (bomb.len(), ring::digest::digest(&ring::digest::SHA256, &bomb));
 

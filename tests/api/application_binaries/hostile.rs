@@ -106,8 +106,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
 
 #[tokio::test]
 async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &web_archive(&[("old.txt", "old")])).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
 
@@ -127,8 +126,7 @@ async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothin
 
 #[tokio::test]
 async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_them() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let whole = archive(&[Entry::stored("index.html", "x")]);
     let list = whole.len() - 22 - 56;
     // A self-extracting archive: everything is four bytes further back.
@@ -143,8 +141,7 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
 
 #[tokio::test]
 async fn directories_of_an_archive_are_not_files() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");
     let file = Entry::stored("docs/a.txt", "hello");
 

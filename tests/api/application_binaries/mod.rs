@@ -26,6 +26,13 @@ async fn create(caller: &Caller, kind: &str, name: &str) -> String {
     caller.create(APPLICATIONS, &body).await["id"].as_str().unwrap().to_owned()
 }
 
+/// Returns a server, its administrator, and the id of a new application of this type.
+async fn with_application(server: TestServer, kind: &str, name: &str) -> (TestServer, Caller, String) {
+    let (server, admin) = server.with_admin();
+    let id = create(&admin, kind, name).await;
+    (server, admin, id)
+}
+
 async fn show(caller: &Caller, id: &str) -> Value {
     caller.read(&format!("{APPLICATIONS}/{id}")).await
 }

@@ -15,8 +15,7 @@ const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=b");
 
 #[tokio::test]
 async fn upload_is_204_and_sets_the_active_version() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(show(&admin, &id).await.get("activeVersionId"), None);
 
     let answer = upload(&admin, &id, &web_archive(&[("a/b.txt", "hello")])).await;
@@ -29,8 +28,7 @@ async fn upload_is_204_and_sets_the_active_version() {
 
 #[tokio::test]
 async fn upload_that_names_a_json_type_is_201_with_the_application() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let media_type = format!("{MEDIA}application+json");
 
     for accept in ["application/json", &media_type, "text/html, application/json;q=0.5"] {
@@ -51,8 +49,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
 
 #[tokio::test]
 async fn upload_needs_the_part_file_once_in_a_form() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let whole = web_archive(&[]);
     let twice = [&form("file", &whole)[..form("file", &whole).len() - 6], b"\r\n", &form("file", &whole)[..]]
         .concat();
@@ -155,8 +152,7 @@ async fn archive_beyond_the_setting_is_413_however_it_comes() {
 
 #[tokio::test]
 async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "service").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "service").await;
 
     upload(&admin, &id, &service_archive(r#"{"apiVersion":"1"}"#)).await.expect(204);
 
@@ -170,8 +166,7 @@ async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
 
 #[tokio::test]
 async fn upload_in_chunks_without_a_length_is_taken() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let body = form("file", &web_archive(&[("a.txt", "hello")]));
     let mut connection = RawConnection::open(server.address()).await;
 

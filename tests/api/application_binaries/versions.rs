@@ -15,8 +15,7 @@ async fn served(caller: &Caller) -> [String; 2] {
 
 #[tokio::test]
 async fn next_upload_takes_the_place_of_the_one_before() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let first = archive(&[Entry::stored("index.html", "first"), Entry::stored("gone.txt", "gone")]);
     assert_eq!(upload(&admin, &id, &first).await.status, 204);
     let before = show(&admin, &id).await;
@@ -33,8 +32,7 @@ async fn next_upload_takes_the_place_of_the_one_before() {
 
 #[tokio::test]
 async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
     let body = form("file", &archive(&[Entry::stored("index.html", "new".repeat(300_000))]));
@@ -53,8 +51,7 @@ async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing()
 
 #[tokio::test]
 async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let body = form("file", &version("new"));
 
@@ -107,8 +104,7 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
 
 #[tokio::test]
 async fn clone_has_the_content_of_its_original_and_keeps_it() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
     let clone = admin.request("POST", &format!("{APPLICATIONS}/{id}/clone")).accepting_json().send().await;
@@ -125,8 +121,7 @@ async fn clone_has_the_content_of_its_original_and_keeps_it() {
 
 #[tokio::test]
 async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
     let manifest = r#"{"contextPath":"pump","requiredRoles":["ROLE_ALARM_READ"],"version":"1"}"#;
     assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);
 
@@ -140,8 +135,7 @@ async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
 
 #[tokio::test]
 async fn version_goes_with_its_application() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
     server.database().execute("DELETE FROM applications WHERE name = 'web'", &[]).await;
@@ -151,8 +145,7 @@ async fn version_goes_with_its_application() {
 
 #[tokio::test]
 async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let body = form("file", &version("one"));
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(head(&admin, &id, body.len())).await;

@@ -69,6 +69,12 @@ async fn two_tenants() -> Arc<TestDatabase> {
     database
 }
 
+/// A server with tenants `main` and `plant7`, and its database.
+async fn with_two_tenants() -> (TestServer, Arc<TestDatabase>) {
+    let database = two_tenants().await;
+    (TestServer::start_on(&database, |_| {}).await, database)
+}
+
 /// The administrator of tenant `plant7`.
 fn plant7(server: &TestServer) -> Caller {
     server.caller("plant7/admin", ADMIN_PASSWORD)

@@ -16,8 +16,7 @@ async fn standard_seen_by(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_tenant_sees_the_standard_applications() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
 
     for caller in [server.admin(), plant7(&server), management(&server)] {
         let standard = standard_seen_by(&caller).await;

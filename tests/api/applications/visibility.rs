@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let private = create(&main, &hosted("private")).await;
     let market = create(&main, &with(hosted("market"), "availability", json!("MARKET"))).await;
@@ -23,8 +22,7 @@ async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
 
 #[tokio::test]
 async fn what_is_not_seen_and_what_is_not_there_look_alike() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let private = create(&server.admin(), &hosted("private")).await;
     let id = private.rsplit('/').next().unwrap();
 
@@ -39,8 +37,7 @@ async fn what_is_not_seen_and_what_is_not_there_look_alike() {
 
 #[tokio::test]
 async fn key_and_user_of_the_resources_are_for_the_owner_only() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let mut body = with(hosted("web"), "availability", json!("MARKET"));
     body["resourcesUsername"] = json!("joe");
@@ -76,8 +73,7 @@ async fn every_reader_of_the_owners_tenant_sees_the_key() {
 
 #[tokio::test]
 async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let web = create(&server.admin(), &with(hosted("web"), "availability", json!("MARKET"))).await;
     assert_eq!(plant7(&server).get(&web).await.status, 200);
 

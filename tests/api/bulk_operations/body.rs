@@ -202,8 +202,7 @@ async fn other_tenants_see_and_change_nothing() {
 
 #[tokio::test]
 async fn transient_stores_nothing_and_starts_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let transient = |method: &str, path: &str, mode: &str| {
         admin.request(method, path).header("X-Platform-Processing-Mode", mode).accepting_json()
     };
@@ -228,8 +227,7 @@ async fn transient_stores_nothing_and_starts_nothing() {
 
 #[tokio::test]
 async fn progress_counts_operations_by_their_status() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let link = plan(&admin, &bulk_of(&group, 0.0)).await;
     let done = completed(&admin, &link).await;
     let all_pending = json!({"pending": 6, "failed": 0, "executing": 0, "successful": 0, "all": 6});

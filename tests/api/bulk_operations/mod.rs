@@ -36,6 +36,13 @@ pub(crate) async fn fleet<'d>(data: impl Into<TenantData<'d>>, devices: i64) -> 
     "1000".to_owned()
 }
 
+/// Returns a tenant of its own with a [`fleet`], its administrator, and the id of the group.
+async fn with_fleet(devices: i64) -> (TestServer, Caller, String) {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let group = fleet(&server, devices).await;
+    (server, admin, group)
+}
+
 /// Creates an agent that is a device and returns its id.
 pub(crate) async fn create_agent(caller: &Caller, name: &str) -> String {
     let agent = json!({"name": name, "plat_IsDevice": {}, "com_platform_model_Agent": {}});

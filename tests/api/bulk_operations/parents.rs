@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn devices_whose_operation_of_the_parent_failed() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 4).await;
+    let (server, admin, group) = with_fleet(4).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     // This bulk operation has failed for every device.
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
@@ -26,8 +25,7 @@ async fn devices_whose_operation_of_the_parent_failed() {
 
 #[tokio::test]
 async fn parent_without_failures_leaves_nothing_to_do() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
     // The parent may also be given as a number.
@@ -53,8 +51,7 @@ async fn unknown_parent_is_refused() {
 
 #[tokio::test]
 async fn group_and_parent_together_are_refused() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = bulk_of(&group, 0.0);
     body["failedParentId"] = parent["id"].clone();

@@ -6,8 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn no_operation_is_created_before_its_turn() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let begun = OffsetDateTime::now_utc();
 
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.25)).await).await;
@@ -34,8 +33,7 @@ async fn ramp_of_zero_creates_all_at_once_and_a_tiny_one_several_at_a_time() {
 
 #[tokio::test]
 async fn total_duration_is_that_of_the_ramp() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 500).await;
+    let (server, admin, group) = with_fleet(500).await;
 
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.01)).await).await;
 
@@ -48,8 +46,7 @@ async fn total_duration_is_that_of_the_ramp() {
 
 #[tokio::test]
 async fn it_is_active_until_the_last_operation_is_created() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 4).await;
+    let (server, admin, group) = with_fleet(4).await;
     let link = plan(&admin, &bulk_of(&group, 0.4)).await;
 
     under_way(&server, 2).await;
@@ -89,8 +86,7 @@ async fn start_in_the_future_waits_for_its_time() {
 
 #[tokio::test]
 async fn start_in_a_far_future_is_held_by_nobody() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
 
     admin.create(BULK, &super::later_of(&group)).await;
 
@@ -176,8 +172,7 @@ async fn large_one_does_not_hold_up_the_others() {
 
 #[tokio::test]
 async fn device_may_have_operations_of_several_bulk_operations_at_once() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 20).await;
+    let (server, admin, group) = with_fleet(20).await;
     let links = [plan(&admin, &bulk_of(&group, 0.01)).await, plan(&admin, &bulk_of(&group, 0.01)).await];
 
     for link in &links {

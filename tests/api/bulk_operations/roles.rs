@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn reading_and_writing_need_a_role_each_and_none_implies_the_other() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 1).await;
+    let (server, admin, group) = with_fleet(1).await;
     let link = plan(&admin, &later_of(&group)).await;
     let reader = server.user_with("reader", &["ROLE_BULK_OPERATION_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_BULK_OPERATION_ADMIN"]).await;

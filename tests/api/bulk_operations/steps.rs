@@ -32,8 +32,7 @@ async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_comp
 
 #[tokio::test]
 async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_served() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 60).await;
+    let (server, admin, group) = with_fleet(60).await;
     let link = plan(&admin, &bulk_of(&group, 0.02)).await;
 
     let deletions = tokio::spawn({
@@ -53,8 +52,7 @@ async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_ser
 
 #[tokio::test]
 async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 20).await;
+    let (server, admin, group) = with_fleet(20).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(&server, 1).await;
 

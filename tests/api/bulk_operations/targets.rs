@@ -12,7 +12,7 @@ async fn dynamic(caller: &Caller, query: &Value) -> String {
 /// Runs a bulk operation for a group to its end and returns the devices that got an operation.
 async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
     completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
-    devices(&server).await
+    devices(server).await
 }
 
 #[tokio::test]
@@ -98,8 +98,7 @@ async fn empty_group_completes_at_once() {
 
 #[tokio::test]
 async fn group_is_evaluated_at_the_start_and_counted_at_post() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.read(&link).await["progress"]["all"], 3);
     server.execute("DELETE FROM links WHERE tenant = $1 AND child = 1001", &[]).await;
@@ -113,8 +112,7 @@ async fn group_is_evaluated_at_the_start_and_counted_at_post() {
 
 #[tokio::test]
 async fn group_that_is_emptied_or_grows_during_the_ramp_changes_nothing() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 8).await;
+    let (server, admin, group) = with_fleet(8).await;
     let link = plan(&admin, &bulk_of(&group, 0.1)).await;
     under_way(&server, 2).await;
 
@@ -168,8 +166,7 @@ async fn device_without_an_agent_is_counted_as_failed() {
 
 #[tokio::test]
 async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
     under_way(&server, 1).await;
 
@@ -187,8 +184,7 @@ async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
 
 #[tokio::test]
 async fn device_that_moves_to_another_agent_during_the_ramp_is_served_there() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 4).await;
+    let (server, admin, group) = with_fleet(4).await;
     let (child, other) = (admin.create_device("child").await, create_agent(&admin, "other agent").await);
     put_into(&admin, &group, &child).await;
     let old = "/inventory/managedObjects/1001/childDevices";

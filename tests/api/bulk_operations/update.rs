@@ -4,8 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn one_that_has_not_started_is_updated_in_place() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let planned = admin.create(BULK, &later_of(&group)).await;
     let link = planned["self"].as_str().unwrap();
     let put = json!({"creationRamp": 0.5, "operationPrototype": {"plat_Command": {"text": "x"}}});
@@ -23,8 +22,7 @@ async fn one_that_has_not_started_is_updated_in_place() {
 
 #[tokio::test]
 async fn start_date_can_be_brought_forward_and_put_off() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let link = plan(&admin, &later_of(&group)).await;
 
     let put_off = admin.put(&link, &json!({"startDate": "3025-03-10T02:30:00"})).await.json();
@@ -38,8 +36,7 @@ async fn start_date_can_be_brought_forward_and_put_off() {
 
 #[tokio::test]
 async fn one_that_waits_in_this_process_can_be_put_off() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let mut soon = bulk_of(&group, 0.0);
     let in_two_seconds = time::OffsetDateTime::now_utc() + time::Duration::seconds(2);
     soon["startDate"] = shown(in_two_seconds);
@@ -58,8 +55,7 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
 
 #[tokio::test]
 async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 30).await;
+    let (server, admin, group) = with_fleet(30).await;
     // The ramp is so slow that the operation is far from its end when it is changed.
     let old = admin.create(BULK, &bulk_of(&group, 1.0)).await;
     under_way(&server, 2).await;
@@ -89,8 +85,7 @@ async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again()
 
 #[tokio::test]
 async fn completed_one_is_repeated_as_a_new_one() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let old = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
 
     let new = admin.put(old["self"].as_str().unwrap(), &json!({})).await.json();
@@ -116,8 +111,7 @@ async fn completed_one_without_devices_is_repeated_as_a_new_one() {
 
 #[tokio::test]
 async fn deleted_one_cannot_be_changed() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.delete(&link).await.status, 204);
 
@@ -127,8 +121,7 @@ async fn deleted_one_cannot_be_changed() {
 
 #[tokio::test]
 async fn target_of_a_bulk_operation_cannot_be_changed() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let other = group_of(&admin, &[]).await;
     let link = plan(&admin, &later_of(&group)).await;
 
@@ -143,8 +136,7 @@ async fn target_of_a_bulk_operation_cannot_be_changed() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_and_nothing_changes() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let planned = admin.create(BULK, &later_of(&group)).await;
     let link = planned["self"].as_str().unwrap();
 
@@ -161,8 +153,7 @@ async fn wrong_values_are_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn many_changes_at_once_leave_one_that_continues() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let group = fleet(&server, 40).await;
+    let (server, admin, group) = with_fleet(40).await;
     let link = plan(&admin, &bulk_of(&group, 0.05)).await;
     under_way(&server, 1).await;
 

@@ -90,8 +90,8 @@ async fn transient_delete_deletes_nothing() {
 
 #[tokio::test]
 async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     for (n, mode) in ["PERSISTENT", "persistent", "Quiescent"].into_iter().enumerate() {
         let answer =

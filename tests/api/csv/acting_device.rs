@@ -41,8 +41,7 @@ async fn measured(server: &TestServer, object: &str) -> usize {
 
 #[tokio::test]
 async fn unknown_device_gets_an_object_with_defaults_by_its_first_row() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     assert_eq!(send(&device, "200,t,T,1\n200,t,T,2\n110,x").await, "");
 
@@ -96,8 +95,7 @@ async fn caller_that_is_not_a_device_and_names_none_is_422() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     let answer = send(&device, "112,x\n125,1\n301\n").await;
 
@@ -110,8 +108,7 @@ async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
 
 #[tokio::test]
 async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (server, gateway) = with_device_user("gw").await;
     assert_eq!(send(&gateway, "101,t1").await, "");
 
     assert_eq!(send_for(&gateway, "t1", "110,x").await, "");
@@ -152,8 +149,7 @@ async fn header_names_a_device_for_who_has_the_rights() {
 
 #[tokio::test]
 async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     assert_eq!(send(&device, "100\n301,hot\n400,opened,Door").await, "");
     let before = object_of(&server, "sn-1").await;
     let joe = server.user_with("joe", &[]).await;
@@ -255,8 +251,7 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 
 #[tokio::test]
 async fn serial_that_names_another_object_now_leads_there() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     // The first request creates the object, the second finds it in the cache.
     for _ in 0..2 {
         assert_eq!(send(&device, "125").await, "");
@@ -273,8 +268,7 @@ async fn serial_that_names_another_object_now_leads_there() {
 
 #[tokio::test]
 async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     for (mode, answer) in [("TRANSIENT", ""), ("CEP", "50,2,422\n50,3,422\n"), ("PERSISTENT", "")] {
         let rows = request(&device, "200,t,T,1\n110,x\n301,hot\n400,a,b");

@@ -41,3 +41,10 @@ async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     let id = answer.strip_prefix("20,").and_then(|id| id.strip_suffix('\n'));
     id.unwrap_or_else(|| panic!("{x_id} is not registered: {answer}")).to_owned()
 }
+
+/// Returns a tenant of its own, and a caller in it that is the device with this serial.
+async fn with_device_user(serial: &str) -> (TestServer, Caller) {
+    let server = TestServer::shared().await;
+    let device = server.device_user(serial).await;
+    (server, device)
+}

@@ -8,8 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn device_introduces_itself_once() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     assert_eq!(send(&device, "100,\"Pump \"\"7\"\"\\n\",acme_Pump").await, "");
     assert_eq!(send(&device, "100,Other,acme_Other\n100\n100,,,").await, "");
@@ -105,8 +104,7 @@ async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time(
 
 #[tokio::test]
 async fn fragments_are_removed_and_others_stay() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     send(&device, "110,s\n113,c\n115,f\n118,l").await;
 
     assert_eq!(send(&device, "107,plat_Hardware,,plat_Unknown,plat_Firmware,plat_Hardware,").await, "");
@@ -140,8 +138,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");
     for (row, text) in [
         ("100,a,b,c", number),

@@ -9,8 +9,7 @@ use super::*;
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 async fn device() -> (TestServer, Caller) {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     assert_eq!(send(&device, "100").await, "");
     (server, device)
 }

@@ -4,9 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn everybody_without_the_bootstrap_role_is_403() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
     let other = admit(&server, "sn-2").await;
 
     for caller in [
@@ -23,8 +21,7 @@ async fn everybody_without_the_bootstrap_role_is_403() {
 
 #[tokio::test]
 async fn bootstrap_user_may_neither_see_nor_accept_requests() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
     let bootstrap = bootstrap(&server);
 
     for answer in [

@@ -4,9 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn credentials_are_those_of_the_document() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     let request = bootstrap(&server).request("POST", CREDENTIALS);
     let media_type = format!("{MEDIA}deviceCredentials+json");
@@ -24,9 +22,7 @@ async fn credentials_are_those_of_the_document() {
 
 #[tokio::test]
 async fn credentials_are_returned_also_without_accept() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     let body = json!({"id": "sn-1"});
     let answer = RawConnection::without_accept(&bootstrap(&server), "POST", CREDENTIALS, &body).await;
@@ -36,9 +32,7 @@ async fn credentials_are_returned_also_without_accept() {
 
 #[tokio::test]
 async fn credentials_are_returned_as_json_whatever_the_device_accepts() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     for accept in ["text/plain", "", "application/vnd.other.deviceCredentials+json;ver=0.9"] {
         let request = bootstrap(&server).request("POST", CREDENTIALS).header("Accept", accept);
@@ -89,8 +83,7 @@ async fn poll_without_a_request_is_404_with_the_text_that_devices_know() {
 
 #[tokio::test]
 async fn poll_before_the_acceptance_is_404_with_the_text_that_devices_know() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
 
     for _ in 0..2 {
         let answer = poll(&server, "sn-1").await.expect_error(404, "devicecontrol/Not Found");

@@ -31,6 +31,20 @@ async fn register(server: &TestServer, id: &str) -> Value {
     server.admin().create(REQUESTS, &json!({"id": id})).await
 }
 
+/// A server with a request of this id.
+async fn with_request(id: &str) -> TestServer {
+    let server = TestServer::start().await;
+    register(&server, id).await;
+    server
+}
+
+/// A server with an accepted request of this id.
+async fn with_accepted(id: &str) -> TestServer {
+    let server = with_request(id).await;
+    accept(&server, id).await;
+    server
+}
+
 /// The address of a request whose id needs no encoding.
 fn request_of(id: &str) -> String {
     format!("{REQUESTS}/{id}")

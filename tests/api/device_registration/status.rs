@@ -16,8 +16,7 @@ async fn put(server: &TestServer, id: &str, status: &str) -> u16 {
 
 #[tokio::test]
 async fn first_poll_moves_a_request_to_pending_acceptance() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
 
     let first = poll(&server, "sn-1").await;
     let after_first = status(&server, "sn-1").await;
@@ -29,8 +28,7 @@ async fn first_poll_moves_a_request_to_pending_acceptance() {
 
 #[tokio::test]
 async fn accepted_device_gets_its_credentials_with_the_next_poll() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
     poll(&server, "sn-1").await;
 
     assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
@@ -40,8 +38,7 @@ async fn accepted_device_gets_its_credentials_with_the_next_poll() {
 
 #[tokio::test]
 async fn device_accepted_before_its_first_poll_gets_its_credentials_with_that() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
 
     assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
 

@@ -245,8 +245,7 @@ async fn taking_a_child_off_leaves_both_objects() {
 
 #[tokio::test]
 async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
     let (mine, mine_too) = (owner.create_device("mine").await, owner.create_device("mine too").await);
     let foreign = admin.create_device("foreign").await;
@@ -270,8 +269,7 @@ async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
 
 #[tokio::test]
 async fn children_a_caller_may_not_see_are_left_out() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let mine = owner.create_device("mine").await;
     let foreign = admin.create_device("foreign").await;
     let own = owner.create_device("own").await;

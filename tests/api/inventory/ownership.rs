@@ -21,8 +21,7 @@ async fn create_role_or_admin_role_may_create() {
 
 #[tokio::test]
 async fn owner_may_read_change_and_delete_without_any_other_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let link = owner.create(OBJECTS, &json!({"name": "pump"})).await["self"].as_str().unwrap().to_owned();
 
     let changed = owner.put(&link, &json!({"name": "motor"})).await;
@@ -70,8 +69,7 @@ async fn global_object_is_readable_for_everyone_in_the_tenant() {
 
 #[tokio::test]
 async fn collection_without_the_read_role_holds_own_and_global_objects() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     admin.create(OBJECTS, &json!({"name": "hidden"})).await;
     admin.create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
     owner.create(OBJECTS, &json!({"name": "own"})).await;
@@ -83,8 +81,7 @@ async fn collection_without_the_read_role_holds_own_and_global_objects() {
 
 #[tokio::test]
 async fn total_pages_are_null_without_the_read_role() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     admin.create(OBJECTS, &json!({"name": "hidden"})).await;
 
     let page = owner.read(&format!("{OBJECTS}?withTotalPages=true")).await;
@@ -94,8 +91,7 @@ async fn total_pages_are_null_without_the_read_role() {
 
 #[tokio::test]
 async fn owner_is_changed_by_the_admin_role_only() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let heir = server.user_with("heir", &[]).await;
     let link = owner.create(OBJECTS, &json!({})).await["self"].as_str().unwrap().to_owned();
 
@@ -110,8 +106,7 @@ async fn owner_is_changed_by_the_admin_role_only() {
 
 #[tokio::test]
 async fn owner_of_the_source_may_raise_and_change_alarms() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let raised = owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
@@ -122,8 +117,7 @@ async fn owner_of_the_source_may_raise_and_change_alarms() {
 
 #[tokio::test]
 async fn former_owner_may_not_write_any_more() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
     admin.put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;

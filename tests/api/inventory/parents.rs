@@ -100,8 +100,7 @@ async fn parents_that_do_not_exist_are_404_and_nothing_changes_them() {
 
 #[tokio::test]
 async fn caller_sees_the_parents_that_it_may_read() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let own = owner.create_device("own").await;
     let (hidden, shown) = (admin.create_device("hidden").await, owner.create_device("shown").await);
     link(&admin, &hidden, "childAssets", &own).await;

@@ -31,8 +31,7 @@ async fn crowd(server: &TestServer) {
 
 #[tokio::test]
 async fn owner_of_a_gateway_sees_its_child_devices_but_not_its_assets() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
     let (sensor, probe, asset) = (
         admin.create_device("sensor").await,
@@ -125,8 +124,7 @@ async fn current_page_of_a_limited_caller_is_an_offset_into_the_whole_collection
 
 #[tokio::test]
 async fn full_page_of_a_limited_caller_ends_at_its_last_member() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let admin = server.admin();
     for n in 0..7 {
         admin.create_device("hidden").await;
@@ -189,8 +187,7 @@ async fn alarm_collection_shows_what_permissions_name() {
 
 #[tokio::test]
 async fn alarm_collection_without_role_and_permission_is_403_also_for_owners() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
     let guest = guest(&server, &json!({&device: ["ALARM:*:ADMIN", "EVENT:*:READ"]})).await;

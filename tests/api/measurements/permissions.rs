@@ -29,8 +29,7 @@ async fn read_role_reads_and_admin_role_writes() {
 
 #[tokio::test]
 async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let created = measure(&owner, &device, TIME, 1).await;
@@ -44,8 +43,7 @@ async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
 
 #[tokio::test]
 async fn one_foreign_source_refuses_the_whole_collection() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let (own, foreign) = (owner.create_device("own").await, admin.create_device("foreign").await);
     let many = json!({"measurements": [
         measurement_of(&own, TIME, 1), measurement_of(&foreign, TIME, 2), measurement_of(&own, TIME, 3),

@@ -50,8 +50,7 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 
 #[tokio::test]
 async fn owner_of_an_agent_reads_its_operations_and_not_all() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let agent = create_agent(&owner, "gateway").await;
     let operation = queue(&owner, &agent).await;
 

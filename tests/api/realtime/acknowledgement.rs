@@ -132,8 +132,8 @@ async fn number_that_was_never_given_is_not_a_server_error() {
 
 #[tokio::test]
 async fn session_without_the_extension_gets_no_numbers() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let answer = connect(&session, -1).await;

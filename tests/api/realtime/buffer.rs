@@ -77,8 +77,8 @@ async fn other_messages_keep_a_session_alive_too() {
 
 #[tokio::test]
 async fn what_is_published_within_the_interval_is_delivered_by_the_next_connect() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     session.glance().await;
 
     let alarm = admin.raise_alarm(&device, "hot").await;

@@ -44,8 +44,8 @@ async fn connect_returns_a_notification_that_comes_before_or_after_it() {
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     for n in 0..10 {
         admin.raise_alarm(&device, &format!("type {n}")).await;
     }
@@ -58,8 +58,8 @@ async fn what_came_between_two_connects_waits_in_order() {
 
 #[tokio::test]
 async fn message_ids_differ_and_are_texts() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     for _ in 0..3 {
         admin.raise_alarm(&device, "hot").await;
     }
@@ -83,8 +83,8 @@ async fn timeout_zero_returns_at_once_and_advises_the_time_of_the_next_connect()
 
 #[tokio::test]
 async fn timeout_zero_takes_what_waits() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let (first, second) = (session.glance_until_told().await, session.glance().await);
@@ -132,8 +132,8 @@ async fn handshake_advice_names_the_configured_timeout() {
 
 #[tokio::test]
 async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let held = session.hold_with(json!({"advice": {"timeout": 99_999_999_999_u64}})).await;
     admin.raise_alarm(&device, "hot").await;
@@ -144,8 +144,8 @@ async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
 
 #[tokio::test]
 async fn newer_connect_is_held_and_the_older_released_plainly() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let older = session.hold_with(json!({"id": "older", "advice": {"timeout": 60_000}})).await;
     let newer = session.hold_with(json!({"id": "newer"})).await;
@@ -201,8 +201,8 @@ async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
 
 #[tokio::test]
 async fn connect_among_other_messages_returns_queued_notifications_at_once() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let messages = json!([
@@ -224,8 +224,8 @@ async fn connect_among_other_messages_returns_queued_notifications_at_once() {
 
 #[tokio::test]
 async fn notifications_travel_with_connect_replies_only() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let messages = json!([session.message("/meta/subscribe", json!({"subscription": "/events/*"}))]);
@@ -237,8 +237,8 @@ async fn notifications_travel_with_connect_replies_only() {
 
 #[tokio::test]
 async fn first_connect_is_held_like_any_other() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let mut held = session.hold().await;
     let spaces = [held.piece().await, held.piece().await, held.piece().await];

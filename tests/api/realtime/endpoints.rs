@@ -72,8 +72,8 @@ async fn request_without_accept_returns_an_empty_body() {
 
 #[tokio::test]
 async fn connect_without_accept_takes_nothing_out_of_the_queue() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let message = json!([session.message("/meta/connect", json!({"connectionType": "long-polling"}))]);

@@ -205,8 +205,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 
 #[tokio::test]
 async fn owner_is_notified_about_children_of_an_own_device() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let pump = owner.create_device("pump").await;
     let motor = admin.create_device("motor").await;
     link(&admin, &pump, "childDevices", &motor).await;

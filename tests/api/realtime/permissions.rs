@@ -76,8 +76,7 @@ async fn agent_channel_needs_the_device_control_role() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_object_without_the_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     let session = owner.session().await;
 

@@ -77,8 +77,8 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
 
 #[tokio::test]
 async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     // This is more than the operating system buffers for a connection.
     raise_large(&admin, &device, 120).await;
     let mut connection = poll_narrowly(&server, &session, json!({})).await;

@@ -68,8 +68,8 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 
 #[tokio::test]
 async fn client_that_comes_back_on_a_new_connection_continues() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;
 
     // The server cannot know yet that the old connection is gone.

@@ -95,8 +95,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 
 #[tokio::test]
 async fn applications_of_other_types_are_not_microservices() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",
         "resourcesUrl": "/"});
     admin.create("/application/applications", &hosted).await;
@@ -120,8 +119,7 @@ async fn bootstrap_users_may_not_call() {
 
 #[tokio::test]
 async fn context_paths_that_nobody_has_are_404() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     for path in
         ["/service/Rules/x", "/service/rules%2Fx", "/service/%00/x", "/service/rules%00", "/service/%FF"]
@@ -135,8 +133,7 @@ async fn context_paths_that_nobody_has_are_404() {
 
 #[tokio::test]
 async fn rows_of_the_csv_protocol_may_not_call() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let rows = "10,100,GET,/service/rules/x,,,,,";
     admin.request("POST", "/s").header("X-Id", "mine").body(rows).send().await.expect(200);
 
@@ -148,8 +145,7 @@ async fn rows_of_the_csv_protocol_may_not_call() {
 
 #[tokio::test]
 async fn another_microservice_is_called_as_a_service_user_too() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let other = create_microservice(&admin, "other").await;
     let address = format!("http://{}", behind.address());
     route(behind.server.database(), &other, Some(&address)).await.unwrap();

@@ -10,9 +10,7 @@ fn close(connection: RawConnection) {
 #[tokio::test]
 async fn client_that_goes_away_before_the_response_ends_the_call() {
     let behind = Behind::in_turn().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
 
     close(client);
 
@@ -23,9 +21,7 @@ async fn client_that_goes_away_before_the_response_ends_the_call() {
 #[tokio::test]
 async fn client_that_is_reset_before_the_response_ends_the_call() {
     let behind = Behind::in_turn().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
 
     client.reset();
 
@@ -35,9 +31,7 @@ async fn client_that_is_reset_before_the_response_ends_the_call() {
 #[tokio::test]
 async fn client_that_goes_away_in_the_middle_of_a_response_ends_the_call() {
     let behind = Behind::in_turn().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
     service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
     client.read_until("half").await;
 
@@ -68,9 +62,7 @@ async fn client_that_breaks_off_its_body_makes_no_whole_request() {
 async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
     let behind = Behind::in_turn().await;
     for (framing, part) in [("Content-Length: 8", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n")] {
-        let (mut client, lines) = behind.client().await;
-        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-        let (mut service, _) = behind.asked().await;
+        let (mut client, mut service) = behind.called().await;
         service.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}")).await;
         let came = client.read_until("half").await;
 
@@ -85,9 +77,7 @@ async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
 #[tokio::test]
 async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_broken_response() {
     let behind = Behind::in_turn().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
 
     service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nrubbish\r\n").await;
 
@@ -97,8 +87,7 @@ async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_brok
 
 #[tokio::test]
 async fn bytes_behind_the_response_of_a_service_reach_nobody() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 
     let (_, first) =

@@ -59,8 +59,7 @@ async fn name_that_is_the_id_of_another_one_must_be_said_otherwise() {
 
 #[tokio::test]
 async fn nothing_an_owner_says_is_ever_called() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let here = format!("http://{}", behind.address());
     let body = json!({"name": "lure", "key": "lure", "type": "MICROSERVICE", "externalUrl": here,
         "resourcesUrl": here, "route": here, "address": here, "contextPath": "lure"});

@@ -81,8 +81,7 @@ async fn switch_of_protocols_that_nobody_asked_for_is_502() {
 
 #[tokio::test]
 async fn connection_that_ends_without_a_response_is_502() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         // A call that changes nothing is tried twice.

@@ -74,8 +74,7 @@ async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
 
 #[tokio::test]
 async fn service_receives_the_emulated_method() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let request = admin.request("POST", "/service/rules/x").header("X-HTTP-METHOD", "DELETE");
     let head = behind.heard(request).await;
@@ -86,8 +85,7 @@ async fn service_receives_the_emulated_method() {
 
 #[tokio::test]
 async fn emulated_method_that_nobody_knows_is_405_and_reaches_nobody() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     for word in ["BREW", "HEAD", ""] {
         let request = admin.request("POST", "/service/rules/x").header("X-HTTP-METHOD", word);
@@ -173,8 +171,7 @@ async fn platform_responds_to_preflights() {
 
 #[tokio::test]
 async fn connections_to_the_service_are_used_again() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let mut connection = behind.accept().await;
@@ -195,8 +192,7 @@ async fn connections_to_the_service_are_used_again() {
 
 #[tokio::test]
 async fn call_on_a_connection_that_the_service_closes_at_that_moment_is_made_again() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let mut connection = behind.accept().await;

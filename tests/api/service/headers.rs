@@ -18,8 +18,7 @@ async fn service_receives_the_caller() {
 
 #[tokio::test]
 async fn roles_by_groups_are_returned_too() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let mia = behind.server.user_with("mia", &[]).await;
     let group = admin.create("/user/main/groups", &json!({"name": "judges"})).await["id"].to_string();
     let role = json!({"role": {"name": "ROLE_EVENT_READ"}});
@@ -190,8 +189,7 @@ async fn pages_of_a_service_are_pages_of_nowhere() {
 
 #[tokio::test]
 async fn platform_decides_which_pages_may_read_responses() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let option =
         json!({"category": "access.control", "key": "allow.origin", "value": "https://a.example.com"});
     admin.create("/tenant/options", &option).await;

@@ -76,6 +76,18 @@ impl Behind {
         behind
     }
 
+    fn with_admin(self) -> (Self, Caller) {
+        let admin = self.server.admin();
+        (self, admin)
+    }
+
+    /// Both ends of a call that the microservice has received and not responded to.
+    async fn called(&self) -> (RawConnection, RawConnection) {
+        let (mut client, lines) = self.client().await;
+        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+        (client, self.asked().await.0)
+    }
+
     /// Sets the route of the microservice to its listener, with a base path.
     async fn route_below(&self, base: &str) {
         let address = format!("http://{}{base}", self.address());

@@ -53,9 +53,7 @@ async fn response_reaches_the_client_before_its_end() {
         ("Content-Length: 10", "first", "later"),
         ("Transfer-Encoding: chunked", "5\r\nfirst\r\n", "5\r\nlater\r\n0\r\n\r\n"),
     ] {
-        let (mut client, lines) = behind.client().await;
-        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-        let (mut service, _) = behind.asked().await;
+        let (mut client, mut service) = behind.called().await;
 
         service.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{first}")).await;
         client.read_until("first").await;
@@ -67,8 +65,7 @@ async fn response_reaches_the_client_before_its_end() {
 
 #[tokio::test]
 async fn response_without_a_length_ends_with_its_connection() {
-    let behind = Behind::in_turn().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let (mut service, _) = behind.asked().await;
@@ -131,9 +128,7 @@ async fn much_passes_both_ways_whole() {
 #[tokio::test]
 async fn client_that_does_not_read_makes_the_service_wait() {
     let behind = Behind::in_turn().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
     service.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {MUCH}\r\n\r\n")).await;
     let mut service = service.into_stream();
 

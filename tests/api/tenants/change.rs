@@ -6,8 +6,7 @@ const T7: &str = "/tenant/tenants/t7";
 
 #[tokio::test]
 async fn put_changes_only_what_was_sent() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let mut expected = management(&server).read(T7).await;
 
     for (member, value) in [
@@ -29,8 +28,7 @@ async fn put_changes_only_what_was_sent() {
 
 #[tokio::test]
 async fn null_removes_what_may_be_absent() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let given = json!({"contactName": "Joe", "contactPhone": "1", "customProperties": {"a": 1}});
     management(&server).put(T7, &given).await;
 
@@ -46,8 +44,7 @@ async fn null_removes_what_may_be_absent() {
 
 #[tokio::test]
 async fn what_was_read_can_be_sent_back_and_ends_no_session() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let session = boss.listen("/alarms/*").await;
     let tenant = management(&server).read(T7).await;
 
@@ -63,8 +60,7 @@ async fn what_was_read_can_be_sent_back_and_ends_no_session() {
 
 #[tokio::test]
 async fn id_is_fixed_and_a_later_name_of_the_first_user_has_no_effect() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     let renamed = management(&server).put(T7, &json!({"id": "t8"})).await;
     let other_admin = management(&server).put(T7, &json!({"adminName": "joe"})).await;
@@ -75,8 +71,7 @@ async fn id_is_fixed_and_a_later_name_of_the_first_user_has_no_effect() {
 
 #[tokio::test]
 async fn taken_domain_is_409() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     let answer = management(&server).put(T7, &json!({"domain": "main.localhost"})).await;
 
@@ -85,8 +80,7 @@ async fn taken_domain_is_409() {
 
 #[tokio::test]
 async fn new_domain_counts_and_the_old_one_no_more() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let boss = server.caller("boss", ADMIN_PASSWORD);
     let at = async |host: &str| {
         boss.request("GET", "/tenant/currentTenant").header("Host", host).send().await.status
@@ -101,8 +95,7 @@ async fn new_domain_counts_and_the_old_one_no_more() {
 
 #[tokio::test]
 async fn new_password_of_the_first_user_counts_at_once() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     assert_eq!(boss.get("/tenant/currentTenant").await.status, 200);
 
     let answer = management(&server).put(T7, &json!({"adminPass": "new-secret"})).await.expect(200);
@@ -125,8 +118,7 @@ async fn password_for_a_first_user_that_is_gone_is_422() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_change_nothing() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let before = management(&server).read(T7).await;
 
     for (member, value) in [
@@ -151,8 +143,7 @@ async fn wrong_values_are_422_and_change_nothing() {
 
 #[tokio::test]
 async fn only_admin_and_update_roles_may_change() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     for (role, status) in [
         ("ROLE_TENANT_MANAGEMENT_ADMIN", 200),

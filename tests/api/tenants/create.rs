@@ -75,8 +75,7 @@ async fn first_user_may_do_everything_in_the_new_tenant() {
 
 #[tokio::test]
 async fn domain_of_a_new_tenant_is_known_at_once() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     let boss = server.caller("boss", ADMIN_PASSWORD);
     let answer = crate::harness::eventually("the new domain", async || {
@@ -132,8 +131,7 @@ async fn first_user_without_a_password_cannot_log_in() {
 
 #[tokio::test]
 async fn taken_id_or_domain_is_409_and_leaves_nothing() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let users = server.database().count("users").await;
     let (mut same_id, mut same_domain) = (tenant_of("t7"), tenant_of("t8"));
     same_id["domain"] = json!("other.example.com");

@@ -111,8 +111,7 @@ async fn fill(server: &TestServer, tenant: &str) {
 
 #[tokio::test]
 async fn nothing_of_a_deleted_tenant_is_left_in_any_table() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     create_tenant(&server, "t8").await;
     fill(&server, "t7").await;
     fill(&server, "t8").await;
@@ -137,8 +136,7 @@ async fn nothing_of_a_deleted_tenant_is_left_in_any_table() {
 
 #[tokio::test]
 async fn users_of_a_deleted_tenant_are_401_and_their_polls_end() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let held = boss.listen("/alarms/*").await.hold().await;
 
     assert_eq!(management(&server).delete(T7).await.status, 204);
@@ -149,8 +147,7 @@ async fn users_of_a_deleted_tenant_are_401_and_their_polls_end() {
 
 #[tokio::test]
 async fn interrupted_deletion_is_continued_by_the_next() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     fill(&server, "t7").await;
     // The rows are as left by a server that stops in between.
     let database = server.database();
@@ -199,8 +196,7 @@ async fn deletion_cuts_the_tenant_off_before_it_takes_anything_away() {
 
 #[tokio::test]
 async fn id_and_domain_of_a_deleted_tenant_are_free_again() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     boss.create_device("pump").await;
     management(&server).delete(T7).await;
 

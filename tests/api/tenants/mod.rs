@@ -43,3 +43,10 @@ async fn rows_of(database: &TestDatabase, table: &str, tenant: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table} WHERE tenant = $1");
     database.query(&statement, &[&tenant]).await[0].get(0)
 }
+
+/// Returns a server with a tenant below `management`, and the administrator of the tenant.
+async fn with_tenant(id: &str) -> (TestServer, Caller) {
+    let server = TestServer::start().await;
+    let boss = crate::harness::tenants::create_tenant(&server, id).await;
+    (server, boss)
+}

@@ -18,6 +18,12 @@ use platform::config::Settings;
 
 use crate::harness::prelude::*;
 
+/// A server with a certificate, and the files of the certificate.
+async fn serving() -> (TestServer, Certificates) {
+    let certificates = Certificates::new();
+    (server(&certificates).await, certificates)
+}
+
 /// A server with a certificate of these files.
 async fn server(certificates: &Certificates) -> TestServer {
     server_with(certificates, |_| {}).await

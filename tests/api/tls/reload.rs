@@ -8,8 +8,7 @@ use super::*;
 
 #[tokio::test]
 async fn renewed_certificate_is_served_while_a_held_poll_continues() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -29,8 +28,7 @@ async fn renewed_certificate_is_served_while_a_held_poll_continues() {
 
 #[tokio::test]
 async fn connections_succeed_at_every_moment_of_a_renewal() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let before = Encrypted::open(&server, &certificates).await.certificate();
     let fresh = certificates.fresh();
 

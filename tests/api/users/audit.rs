@@ -60,8 +60,7 @@ fn of(kind: &str, activity: &str, changes: Vec<Value>) -> Value {
 
 #[tokio::test]
 async fn life_of_a_user_is_audited_without_its_passwords() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let path = format!("{USERS}/joe");
     admin.put(&path, &json!({"password": "secret-2"})).await.expect(200);
     admin.put(&path, &json!({"enabled": false})).await.expect(200);
@@ -123,8 +122,7 @@ async fn deletion_and_new_name_of_a_group_are_audited() {
 
 #[tokio::test]
 async fn other_and_idle_changes_are_not_audited() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let path = format!("{USERS}/joe");
 
     admin.put(&path, &json!({"firstName": "Joe", "enabled": true})).await;

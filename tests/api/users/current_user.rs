@@ -6,8 +6,7 @@ const CURRENT: &str = "/user/currentUser";
 
 #[tokio::test]
 async fn current_user_has_effective_roles_and_no_groups() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let group = admin.create("/user/<tenant>/groups", &json!({"name": "listeners"})).await;
     let path = format!("/user/<tenant>/groups/{}", group["id"]);
     for role in ["ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_ALARM_READ"] {
@@ -54,8 +53,7 @@ async fn media_type_of_the_response_decides_its_shape() {
 
 #[tokio::test]
 async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
 
     let change = json!({"firstName": "Joe", "lastName": "Doe", "phone": "+4915112345678", "email": "a@b",
         "enabled": false, "owner": "admin", "devicePermissions": {"1": ["*:*:*"]}, "customProperties": {"a": 1},
@@ -77,8 +75,7 @@ async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
 
 #[tokio::test]
 async fn own_password_is_changed() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
 
     assert_eq!(joe.put(CURRENT, &json!({"password": "secret-2"})).await.status, 200);

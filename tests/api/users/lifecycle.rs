@@ -40,7 +40,7 @@ async fn post_and_put_without_accept_have_no_body() {
     let put = RawConnection::without_accept(&admin, "PUT", &format!("{USERS}/joe"), &change).await;
 
     assert_eq!((posted.status, posted.text.as_str()), (201, ""));
-    assert!(posted.header("Location").unwrap().ends_with("/user/<tenant>/users/joe"));
+    assert_eq!(posted.header("Location"), Some(&*server.link(&format!("{USERS}/joe"))));
     assert_eq!((put.status, put.text.as_str()), (200, ""));
 }
 
@@ -122,8 +122,7 @@ async fn links_of_names_with_special_characters_lead_to_the_user() {
 
 #[tokio::test]
 async fn second_user_of_a_name_is_409() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
 
     let answer = admin.post(USERS, &json!({"userName": "joe", "password": "secret-2"})).await;
 
@@ -160,8 +159,7 @@ async fn user_sent_back_as_it_was_read_is_accepted_and_unchanged() {
 
 #[tokio::test]
 async fn name_of_a_user_is_not_changed() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (_server, admin) = with_joe().await;
 
     admin.put(&format!("{USERS}/joe"), &json!({"userName": "jack"})).await.expect_message(422, "userName");
 }
@@ -198,8 +196,7 @@ async fn other_changes_keep_the_sessions() {
 
 #[tokio::test]
 async fn disabled_user_is_cut_off_and_enabled_again_comes_back() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/user/currentUser").await.status, 200);
     let path = format!("{USERS}/joe");

@@ -26,3 +26,10 @@ async fn create(caller: &Caller, name: &str) -> Value {
 async fn assign(caller: &Caller, user: &str, role: &str) {
     caller.create(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await;
 }
+
+/// Returns a tenant of its own with a user `joe` whose password is `secret-1`, and its administrator.
+async fn with_joe() -> (TestServer, Caller) {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    create(&admin, "joe").await;
+    (server, admin)
+}

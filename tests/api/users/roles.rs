@@ -51,8 +51,7 @@ async fn unknown_role_is_404_and_roles_are_read_only() {
 
 #[tokio::test]
 async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/alarm/alarms").await.status, 403);
     let path = format!("{USERS}/joe/roles");
@@ -77,8 +76,7 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
 
 #[tokio::test]
 async fn media_types_of_references_are_understood() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (_server, admin) = with_joe().await;
     let reference = format!("{MEDIA}roleReference+json;ver=0.9");
 
     let request = admin.request("POST", &format!("{USERS}/joe/roles"));
@@ -90,8 +88,7 @@ async fn media_types_of_references_are_understood() {
 
 #[tokio::test]
 async fn role_assigned_twice_is_201_without_a_change() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (server, admin) = with_joe().await;
     let body = json!({"role": {"id": "ROLE_ALARM_READ"}});
     let path = format!("{USERS}/joe/roles");
 
@@ -124,8 +121,7 @@ async fn withdrawn_role_counts_no_more_and_one_not_held_is_404() {
 
 #[tokio::test]
 async fn internal_and_bootstrap_role_are_given_to_nobody() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    create(&admin, "joe").await;
+    let (_server, admin) = with_joe().await;
 
     for role in ["ROLE_SYSTEM", "ROLE_DEVICE_BOOTSTRAP"] {
         for path in [format!("{USERS}/joe/roles"), "/user/<tenant>/groups/3/roles".into()] {

@@ -98,8 +98,8 @@ async fn handshake_without_credentials_is_denied() {
 
 #[tokio::test]
 async fn socket_without_credentials_continues_with_a_session_by_its_client_id() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "meanwhile").await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
 

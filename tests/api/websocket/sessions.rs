@@ -56,8 +56,8 @@ async fn hundreds_of_notifications_come_in_order() {
 
 #[tokio::test]
 async fn session_that_began_by_post_continues_over_a_websocket() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
     let mut socket = Socket::open(&admin, REALTIME).await;
 

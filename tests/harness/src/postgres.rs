@@ -306,9 +306,10 @@ impl TestDatabase {
         self.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &payload]).await;
     }
 
-    /// Returns the audit records of tenant `main` about this source: see [`TenantData::audit_records`].
+    /// Returns the audit records of all tenants about this source: see [`TenantData::audit_records`].
     pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
-        TenantData::from(self).audit_records(source).await
+        let statement = format!("{AUDIT_RECORDS} WHERE source = $1 ORDER BY id");
+        self.query(&statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
     /// Returns every row of every table as text: the content of a stolen dump.
@@ -333,6 +334,10 @@ impl TestDatabase {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
     }
 }
+
+/// Selects audit records as tests compare them.
+const AUDIT_RECORDS: &str = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
+    'severity', severity, 'changes', changes) FROM audit_records";
 
 /// What a database has of one tenant: that of a test, or `main`.
 #[derive(Debug, Clone, Copy)]
@@ -371,9 +376,8 @@ impl TenantData<'_> {
 
     /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and changes.
     pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
-        let statement = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
-            'severity', severity, 'changes', changes) FROM audit_records WHERE tenant = $1 AND source = $2 ORDER BY id";
-        self.rows(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
+        let statement = format!("{AUDIT_RECORDS} WHERE tenant = $1 AND source = $2 ORDER BY id");
+        self.rows(&statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 }
 

@@ -138,7 +138,7 @@ impl RawConnection {
     ) -> Response {
         let authority = caller.base().strip_prefix("http://").unwrap();
         let mut connection = Self::open(authority.parse().unwrap()).await;
-        let line = format!("{method} {path} HTTP/1.1");
+        let line = format!("{method} {} HTTP/1.1", path.replace("<tenant>", caller.tenant()));
         let host = format!("Host: {authority}");
         let authorization = format!("Authorization: {}", caller.authorization().unwrap());
         let content_type = format!("Content-Type: {content_type}");

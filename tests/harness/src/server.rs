@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, oneshot};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::bayeux::Session;
 use super::operations::create_agent;
 use super::postgres::{TenantData, TestDatabase};
 use super::rest::{Caller, RoundRobin};
@@ -248,6 +249,21 @@ impl TestServer {
         let admin = self.admin();
         let agent = create_agent(&admin, name).await;
         (self, admin, agent)
+    }
+
+    /// Returns this server, its [`admin`](Self::admin), the id of a new device with this name, and a session that listens
+    /// to a channel.
+    pub async fn with_listener(self, name: &str, channel: &str) -> (Self, Caller, String, Session) {
+        let (server, admin, device) = self.with_device(name).await;
+        let session = admin.listen(channel).await;
+        (server, admin, device, session)
+    }
+
+    /// Returns this server, its [`admin`](Self::admin), and a user `owner` that may create objects and nothing else.
+    pub async fn with_owner(self) -> (Self, Caller, Caller) {
+        let owner = self.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+        let admin = self.admin();
+        (self, admin, owner)
     }
 
     /// Returns a client with these credentials; a user name without a tenant belongs to the tenant of the test.

@@ -11,8 +11,7 @@ fn handshake() -> Value {
 
 #[tokio::test]
 async fn sessions_beyond_the_quota_are_403_until_one_ends() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"sessions": 2})).await;
     let (first, _second) = (boss.session().await, boss.session().await);
 
@@ -32,8 +31,7 @@ async fn sessions_beyond_the_quota_are_403_until_one_ends() {
 
 #[tokio::test]
 async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let (one, other) = (boss.listen("/alarms/*").await, boss.listen("/alarms/*").await);
     set(&server, "t7", json!({"heldPolls": 1})).await;
@@ -59,8 +57,7 @@ async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
 
 #[tokio::test]
 async fn newer_poll_of_a_session_takes_the_place_of_its_older_one() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let session = boss.listen("/alarms/*").await;
     set(&server, "t7", json!({"heldPolls": 1})).await;
@@ -75,8 +72,7 @@ async fn newer_poll_of_a_session_takes_the_place_of_its_older_one() {
 
 #[tokio::test]
 async fn web_sockets_beyond_the_quota_are_403() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"webSockets": 1})).await;
     let (mut first, client) = Socket::session(&boss).await;
 
@@ -96,8 +92,7 @@ async fn web_sockets_beyond_the_quota_are_403() {
 
 #[tokio::test]
 async fn socket_without_credentials_counts_when_its_handshake_names_the_tenant() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"webSockets": 0})).await;
     let mut socket = Socket::open(&server.stranger(), "/notification/realtime").await;
 
@@ -111,8 +106,7 @@ async fn socket_without_credentials_counts_when_its_handshake_names_the_tenant()
 
 #[tokio::test]
 async fn modules_beyond_the_quota_are_403() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"modules": 1})).await;
     deploy(&boss, &crate::harness::modules::counting("first")).await;
 
@@ -124,8 +118,7 @@ async fn modules_beyond_the_quota_are_403() {
 
 #[tokio::test]
 async fn devices_beyond_the_quota_are_403_however_they_are_created() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let (first, _second) = (boss.create_device("one").await, boss.create_device("two").await);
     let asset = boss.create(OBJECTS, &json!({"name": "asset"})).await["id"].as_str().unwrap().to_owned();
     set(&server, "t7", json!({"devices": 2})).await;
@@ -152,8 +145,7 @@ async fn devices_beyond_the_quota_are_403_however_they_are_created() {
 
 #[tokio::test]
 async fn rows_of_a_file_beyond_the_quota_of_devices_fail_alone() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"devices": 2})).await;
     let rows: String = (0..4).map(|n| format!("sn{n};secret-of-a-machine;pump;Pump {n}\n")).collect();
 
@@ -188,8 +180,7 @@ async fn tenant_creates_as_many_tenants_as_its_limit_allows() {
 
 #[tokio::test]
 async fn responses_that_nobody_reads_fill_the_quota_of_unread_bytes() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let object = json!({"name": "large", "text": "x".repeat(2_000_000)});
     let large = format!("{OBJECTS}/{}", boss.create(OBJECTS, &object).await["id"].as_str().unwrap());
     set(&server, "t7", json!({"unreadBytes": 100_000})).await;
@@ -215,8 +206,7 @@ async fn responses_that_nobody_reads_fill_the_quota_of_unread_bytes() {
 #[tokio::test]
 async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     const MEASUREMENTS: i64 = 100;
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     set(&server, "t7", json!({"moduleMillisPerSecond": 1})).await;
     let sum: Vec<String> = (1..=50).map(|n| format!("getNumber(m, 'env.t.value') * {n}")).collect();

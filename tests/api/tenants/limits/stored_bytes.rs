@@ -9,8 +9,7 @@ const OPERATIONS: &str = "/devicecontrol/operations";
 
 #[tokio::test]
 async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_work() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let other = boss.create_device("valve").await;
     let alarm = boss.raise_alarm(&device, "smoke").await["id"].as_str().unwrap().to_owned();
@@ -121,8 +120,7 @@ async fn every_other_way_to_store_is_403_beyond_the_quota_of_bytes_too() {
 
 #[tokio::test]
 async fn updates_that_leave_their_previous_content_in_the_database_count_with_it() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let [old, new] = ["x", "y"].map(|letter| json!({"acme_Large": letter.repeat(100_000)}));
     let with = |more: Value| {
         let mut body = old.clone();
