@@ -167,16 +167,6 @@ async fn server_members_and_changes_in_a_body_are_ignored() {
 }
 
 #[tokio::test]
-async fn post_without_accept_returns_no_body() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-
-    let answer = RawConnection::without_accept(&admin, "POST", RECORDS, &record_of("Door", "1")).await;
-
-    assert_eq!((answer.status, answer.text.as_str()), (201, ""));
-    assert_eq!(admin.get(answer.header("Location").unwrap()).await.status, 200);
-}
-
-#[tokio::test]
 async fn put_and_delete_of_a_record_are_405() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();

@@ -1,26 +1,66 @@
 //! Accept, Content-Type and versions (docs/rules.md#bodies-and-media-types; C-08, C-09).
 
 use super::*;
+use crate::harness::operations::OPERATIONS;
 
 #[tokio::test]
-async fn without_accept_what_was_written_is_not_returned_and_what_is_read_is() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
+async fn nothing_that_is_written_without_accept_is_returned() {
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
+    let id_of = |thing: &Value| thing["id"].as_str().unwrap().to_owned();
+    let event = format!("/event/events/{}", id_of(&admin.create_event(&agent, "t").await));
+    let operation = admin.create(OPERATIONS, &json!({"deviceId": agent})).await;
+    let operation = format!("{OPERATIONS}/{}", id_of(&operation));
+    let (object, names) = (format!("{OBJECTS}/{agent}"), format!("/identity/globalIds/{agent}/externalIds"));
+    let record = json!({"type": "Door", "activity": "opened", "text": "x", "time": "2024-03-10T03:00:00Z",
+        "severity": "information", "source": {"id": "1"}});
+    let measured = measurement_of(&agent, "2024-03-10T03:00:00Z", 1);
+    let user = json!({"userName": "joe", "password": "secret-1"});
 
-    let posted = RawConnection::without_accept(&admin, "POST", OBJECTS, &json!({"name": "pump"})).await;
-    assert_eq!((posted.status, posted.text.as_str()), (201, ""));
-    let location = posted.header("Location").unwrap();
-    let created = admin.read(location).await;
-    assert_eq!((&created["name"], &created["self"]), (&json!("pump"), &json!(location)));
+    // Each row ends with a member that is stored.
+    check_rows(
+        [
+            ("managed object", ("POST", OBJECTS, json!({"name": "pump"}), "name")),
+            ("change of a managed object", ("PUT", &*object, json!({"name": "motor"}), "name")),
+            ("external id", ("POST", &*names, json!({"type": "a", "externalId": "b"}), "externalId")),
+            ("audit record", ("POST", "/audit/auditRecords", record, "activity")),
+            ("measurement", ("POST", MEASUREMENTS, measured.clone(), "type")),
+            ("measurements", ("POST", MEASUREMENTS, json!({"measurements": [measured]}), "none")),
+            ("operation", ("POST", OPERATIONS, json!({"deviceId": agent}), "deviceId")),
+            ("change of an operation", ("PUT", &*operation, json!({"status": "EXECUTING"}), "status")),
+            ("change of an event", ("PUT", &*event, json!({"text": "x"}), "text")),
+            ("user", ("POST", "/user/<tenant>/users", user, "userName")),
+            ("change of a user", ("PUT", "/user/<tenant>/users/joe", json!({"lastName": "D"}), "lastName")),
+            (
+                "request of a device",
+                ("POST", "/devicecontrol/newDeviceRequests", json!({"id": "sn-1"}), "id"),
+            ),
+        ],
+        async |(method, path, body, member)| {
+            let answer = RawConnection::without_accept(&admin, method, path, &body).await;
+            let status = if method == "POST" { 201 } else { 200 };
+            assert_eq!((answer.status, &*answer.text), (status, ""));
+            let stored = if method == "POST" { answer.header("Location") } else { Some(path) };
+            let Some(link) = stored else {
+                assert_eq!(member, "none", "only many measurements have no location");
+                return;
+            };
+            assert_eq!(admin.read(link).await[member], body[member], "{link}");
+        },
+    )
+    .await;
+    assert_eq!(server.count("measurements").await, 2);
+}
 
-    let path = format!("{OBJECTS}/{}", created["id"].as_str().unwrap());
-    let put = RawConnection::without_accept(&admin, "PUT", &path, &json!({"name": "motor"})).await;
-    assert_eq!((put.status, put.text.as_str()), (200, ""));
-    assert_eq!(admin.read(&path).await["name"], "motor");
+#[tokio::test]
+async fn get_without_accept_returns_its_body() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
-    let got = RawConnection::without_accept(&admin, "GET", &path, &json!({})).await;
-    assert_eq!((got.status, &got.json()["id"]), (200, &created["id"]));
-    got.expect_media("managedObject");
-    assert!(got.header("Content-Type").unwrap().contains("ver=0.9"));
+    let path = format!("{OBJECTS}/{device}");
+    let answer = RawConnection::without_accept(&admin, "GET", &path, &json!({})).await;
+
+    assert_eq!((answer.status, answer.json()["id"].clone()), (200, json!(device)));
+    answer.expect_media("managedObject");
+    assert!(answer.header("Content-Type").unwrap().contains("ver=0.9"));
 }
 
 #[tokio::test]

@@ -19,3 +19,5 @@ mod total_pages;
 mod years;
 
 use crate::harness::prelude::*;
+
+const MEASUREMENTS: &str = "/measurement/measurements";

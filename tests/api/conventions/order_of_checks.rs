@@ -140,3 +140,50 @@ async fn application_of_another_tenant_is_404_whatever_the_body() {
         foreign.request("PUT", application["self"].as_str().unwrap()).body(body).send().await.expect(404);
     }
 }
+
+#[tokio::test]
+async fn read_role_reads_and_admin_role_writes() {
+    let (server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
+    let operation = json!({"deviceId": agent, "plat_Restart": {}});
+    let cleared = json!({"status": "CLEARED"});
+
+    // The last member of a row is what can be deleted: one, or only all.
+    check_rows(
+        [
+            ("alarm", ("ROLE_ALARM", "/alarm/alarms", alarm_of(&agent, "hot"), cleared, None)),
+            (
+                "event",
+                ("ROLE_EVENT", "/event/events", event_of(&agent, "t"), json!({"text": "x"}), Some("one")),
+            ),
+            (
+                "operation",
+                ("ROLE_DEVICE_CONTROL", OPERATIONS, operation, json!({"status": "EXECUTING"}), Some("all")),
+            ),
+        ],
+        async |(role, collection, body, change, deleted)| {
+            let reader = server.user_with(&format!("reader_{role}"), &[&format!("{role}_READ")]).await;
+            let writer = server.user_with(&format!("writer_{role}"), &[&format!("{role}_ADMIN")]).await;
+            let before = admin.create(collection, &body).await;
+            let link = before["self"].as_str().unwrap();
+            for (caller, reads, writes) in [(&reader, true, false), (&writer, false, true)] {
+                let status = |may: bool, status: u16| if may { status } else { 403 };
+                caller.get(collection).await.expect(status(reads, 200));
+                caller.get(link).await.expect(status(reads, 200));
+                caller.post(collection, &body).await.expect(status(writes, 201));
+                if reads {
+                    assert_eq!(caller.read(link).await, before);
+                    assert!(caller.read(collection).await.to_string().contains(link));
+                }
+                caller.put(link, &change).await.expect(status(writes, 200));
+                if let Some(deleted) = deleted {
+                    let path = if deleted == "one" { link } else { collection };
+                    caller.delete(path).await.expect(status(writes, 204));
+                }
+                if !writes {
+                    assert_eq!(admin.read(link).await, before);
+                }
+            }
+        },
+    )
+    .await;
+}

@@ -110,17 +110,34 @@ async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
 #[tokio::test]
 async fn unknown_mode_is_422_and_named() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let alarm = || alarm_of(&device, "hot");
+    let option = || json!({"category": "mail", "key": "host", "value": "a"});
+    let user = json!({"userName": "joe", "password": "secret-1"});
 
-    for mode in ["SOMETIMES", "", "PERSISTENT,TRANSIENT"] {
-        let answer = send(&admin, "POST", "/alarm/alarms", mode, &alarm_of(&device, "hot")).await;
-        assert_eq!(answer.status, 422, "{mode}: {}", answer.text);
-        assert!(
-            answer.message().contains(mode) && answer.message().contains("TRANSIENT"),
-            "{}",
-            answer.message()
-        );
+    check_rows(
+        [
+            ("alarm", ("POST", "/alarm/alarms", "SOMETIMES", alarm())),
+            ("alarm in no mode", ("POST", "/alarm/alarms", "", alarm())),
+            ("alarm in two modes", ("POST", "/alarm/alarms", "PERSISTENT,TRANSIENT", alarm())),
+            (
+                "measurement",
+                ("POST", MEASUREMENTS, "SOMEHOW", measurement_of(&device, "2024-03-10T03:00:00Z", 1)),
+            ),
+            ("user", ("POST", "/user/<tenant>/users", "SOMETIMES", user)),
+            ("new option", ("POST", "/tenant/options", "SOMETIMES", option())),
+            ("option", ("PUT", "/tenant/options/mail/host", "SOMETIMES", option())),
+            ("deletion of an option", ("DELETE", "/tenant/options/mail/host", "SOMETIMES", option())),
+            ("category of options", ("PUT", "/tenant/options/mail", "SOMETIMES", option())),
+        ],
+        async |(method, path, mode, body)| {
+            let answer = send(&admin, method, path, mode, &body).await.expect_message(422, mode);
+            assert!(answer.message().contains("TRANSIENT"), "{}", answer.message());
+        },
+    )
+    .await;
+    for table in ["alarms", "measurements", "options"] {
+        assert_eq!(server.count(table).await, 0, "{table}");
     }
-    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]

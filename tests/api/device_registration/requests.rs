@@ -21,17 +21,6 @@ async fn created_request_waits_for_its_device() {
 }
 
 #[tokio::test]
-async fn post_without_accept_returns_no_body() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-
-    let body = json!({"id": "sn-1"});
-    let answer = RawConnection::without_accept(&admin, "POST", REQUESTS, &body).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert!(answer.header("Location").unwrap().ends_with("/sn-1"));
-}
-
-#[tokio::test]
 async fn other_members_of_a_post_are_ignored() {
     let (_server, admin) = TestServer::start().await.with_admin();
     let body = json!({"id": "sn-1", "status": "ACCEPTED", "tenantId": "t7", "owner": "joe", "self": 7,
@@ -83,7 +72,7 @@ async fn compatible_server_returns_204_for_a_deletion() {
 
 #[tokio::test]
 async fn unknown_request_is_404() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for answer in [
         admin.get(&request_of("sn-9")).await,
@@ -136,7 +125,7 @@ async fn pages_follow_each_other_while_requests_come_and_go() {
 
 #[tokio::test]
 async fn body_of_another_type_is_415_and_a_wrong_one_422() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let send = async |kind: &str, body: &str| {
         let request = admin.request("POST", REQUESTS).header("Content-Type", kind);
         request.body(body).send().await

@@ -15,34 +15,27 @@ async fn put(server: &TestServer, id: &str, status: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn first_poll_moves_a_request_to_pending_acceptance() {
-    let server = with_request("sn-1").await;
-
-    let first = poll(&server, "sn-1").await;
-    let after_first = status(&server, "sn-1").await;
-    let second = poll(&server, "sn-1").await;
-
-    assert_eq!((first.status, second.status), (404, 404), "{}", first.text);
-    assert_eq!((&*after_first, &*status(&server, "sn-1").await), (PENDING, PENDING));
-}
-
-#[tokio::test]
 async fn accepted_device_gets_its_credentials_with_the_next_poll() {
-    let server = with_request("sn-1").await;
-    poll(&server, "sn-1").await;
+    let server = TestServer::start().await;
 
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
+    check_rows(
+        [("never-polled", 0), ("polled-once", 1), ("polled-twice", 2)].map(|(id, polls)| (id, (id, polls))),
+        async |(id, polls)| {
+            register(&server, id).await;
+            for _ in 0..polls {
+                poll(&server, id).await.expect(404);
+                assert_eq!(status(&server, id).await, PENDING);
+            }
+            assert_eq!(put(&server, id, ACCEPTED).await, 200);
 
-    assert_eq!(poll(&server, "sn-1").await.status, 201);
-}
+            poll(&server, id).await.expect(201);
 
-#[tokio::test]
-async fn device_accepted_before_its_first_poll_gets_its_credentials_with_that() {
-    let server = with_request("sn-1").await;
-
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
-
-    assert_eq!(poll(&server, "sn-1").await.status, 201);
+            assert_eq!(status(&server, id).await, ACCEPTED);
+            assert_eq!(put(&server, id, WAITING).await, 422);
+            assert_eq!(put(&server, id, ACCEPTED).await, 200);
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -85,16 +78,6 @@ async fn status_never_goes_back_and_may_stay_as_it_is() {
 
         assert_eq!(status(&server, &id).await, if expected == 200 { to } else { from }, "{id}");
     }
-}
-
-#[tokio::test]
-async fn request_whose_credentials_were_returned_stays_accepted() {
-    let server = TestServer::start().await;
-    super::admit(&server, "sn-1").await;
-
-    assert_eq!(status(&server, "sn-1").await, ACCEPTED);
-    assert_eq!(put(&server, "sn-1", WAITING).await, 422);
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
 }
 
 #[tokio::test]

@@ -3,34 +3,6 @@
 use super::*;
 
 #[tokio::test]
-async fn read_role_reads_and_does_not_write() {
-    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
-    let event = admin.create_event(&device, "t").await;
-    let link = event["self"].as_str().unwrap();
-    let reader = server.user_with("reader", &["ROLE_EVENT_READ"]).await;
-
-    assert_eq!((reader.get(EVENTS).await.status, reader.get(link).await.status), (200, 200));
-    assert_eq!(reader.post(EVENTS, &event_of(&device, "t")).await.status, 403);
-    assert_eq!(reader.put(link, &json!({"text": "x"})).await.status, 403);
-    assert_eq!(reader.delete(link).await.status, 403);
-    assert_eq!(admin.read(link).await, event);
-}
-
-#[tokio::test]
-async fn admin_role_writes_and_does_not_read() {
-    let (server, _admin, device) = TestServer::shared().await.with_device("door").await;
-    let administrator = server.user_with("administrator", &["ROLE_EVENT_ADMIN"]).await;
-
-    let created = administrator.post(EVENTS, &event_of(&device, "t")).await;
-
-    let link = created.header("Location").unwrap();
-    assert_eq!(created.status, 201, "{}", created.text);
-    assert_eq!(administrator.put(link, &json!({"text": "x"})).await.status, 200);
-    assert_eq!((administrator.get(EVENTS).await.status, administrator.get(link).await.status), (403, 403));
-    assert_eq!(administrator.delete(link).await.status, 204);
-}
-
-#[tokio::test]
 async fn owner_of_the_source_writes_and_reads_one_and_not_all() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;

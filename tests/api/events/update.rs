@@ -25,17 +25,6 @@ async fn put_changes_text_and_fragments_and_ignores_the_rest() {
 }
 
 #[tokio::test]
-async fn put_without_accept_returns_no_body() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
-    let event = admin.create_event(&device, "t").await;
-
-    let path = format!("{EVENTS}/{}", event["id"].as_str().unwrap());
-    let answer = RawConnection::without_accept(&admin, "PUT", &path, &json!({"text": "x"})).await;
-
-    assert_eq!((answer.status, &*answer.text), (200, ""));
-}
-
-#[tokio::test]
 async fn unknown_event_is_404_and_wrong_bodies_are_refused_before() {
     let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
     let event = admin.create_event(&device, "t").await;

@@ -25,16 +25,6 @@ async fn created_external_id_has_every_member_of_the_documents() {
 }
 
 #[tokio::test]
-async fn post_without_accept_returns_no_body() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-
-    let answer = RawConnection::without_accept(&admin, "POST", &ids_of(&device), &pair("a", "b")).await;
-
-    assert_eq!((answer.status, answer.text.as_str()), (201, ""));
-    assert!(answer.header("Location").unwrap().ends_with("/identity/externalIds/a/b"));
-}
-
-#[tokio::test]
 async fn resources_are_given_as_their_own_media_types() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     name(&admin, &device, "a", "b").await;

@@ -67,10 +67,13 @@ async fn q_is_the_query_of_devices_alone() {
 }
 
 #[tokio::test]
-async fn comparisons_are_strict_in_case_and_type() {
+async fn each_condition_finds_what_it_says() {
     let (_server, admin) = plant().await.with_admin();
+    let group = admin.read(&address("type eq 'plat_DeviceGroup'")).await;
+    let group = ids(&group, "managedObjects").remove(0);
 
-    for (query, expected) in [
+    let rows = [
+        // Comparisons are strict in case and type.
         ("name eq 'pump 1'", vec!["pump 1"]),
         ("name eq 'Pump 1'", vec![]),
         ("name eq 'pump*'", vec!["pump 1", "pump 12"]),
@@ -88,61 +91,35 @@ async fn comparisons_are_strict_in_case_and_type() {
         ("on eq true", vec!["motor"]),
         ("on ne true", vec!["pump 1", "pump 12", "group", "-"]),
         ("on eq null and has(plat_IsDevice)", vec!["pump 1", "pump 12"]),
-    ] {
-        assert_eq!(found(&admin, query).await, expected, "{query}");
-    }
-}
-
-#[tokio::test]
-async fn arrays_match_when_any_element_does() {
-    let server = plant().await;
-
-    assert_eq!(found(&server.admin(), "tags eq 'loud'").await, ["pump 1"]);
-    assert_eq!(found(&server.admin(), "tags eq '*r*'").await, ["pump 12"]);
-    assert_eq!(found(&server.admin(), "tags ne 'loud' and has(tags)").await, ["pump 12"]);
-}
-
-#[tokio::test]
-async fn has_looks_at_fragments_inside_them_and_at_standard_members() {
-    let (_server, admin) = plant().await.with_admin();
-
-    assert_eq!(found(&admin, "has(plat_IsDevice)").await, ["pump 1", "pump 12", "motor"]);
-    assert_eq!(found(&admin, "has(plat_Hardware.model) and has(on)").await, ["motor"]);
-    assert_eq!(found(&admin, "not(has(plat_IsDevice))").await, ["group", "-"]);
-    assert_eq!(found(&admin, "has(name)").await, ["pump 1", "pump 12", "motor", "group"]);
-    assert_eq!(found(&admin, "not has(name) or not has(creationTime.date)").await, ["-"]);
-}
-
-#[tokio::test]
-async fn group_gives_its_direct_child_assets() {
-    let (_server, admin) = plant().await.with_admin();
-    let group = admin.read(&address("type eq 'plat_DeviceGroup'")).await;
-    let group = ids(&group, "managedObjects").remove(0);
-
-    assert_eq!(found(&admin, &format!("bygroupid({group})")).await, ["pump 1", "pump 12"]);
-    assert_eq!(found(&admin, &format!("not bygroupid({group}) and has(plat_IsDevice)")).await, ["motor"]);
-    assert_eq!(found(&admin, "bygroupid(4711)").await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn dates_compare_as_instants() {
-    let (_server, admin) = plant().await.with_admin();
-
-    assert_eq!(found(&admin, "sold.date eq '2015-10-24T08:00:53Z'").await, ["pump 1"]);
-    assert_eq!(found(&admin, "sold.date gt '2015-10-24T10:00:52+02:00'").await, ["pump 1", "pump 12"]);
-    assert_eq!(found(&admin, "creationTime.date lt '2015-10-24T08:00:53Z'").await, Vec::<String>::new());
-    assert_eq!(found(&admin, "lastUpdated gt '2015-10-24' and has(on)").await, ["motor"]);
-}
-
-#[tokio::test]
-async fn filter_and_order_may_be_named() {
-    let (_server, admin) = plant().await.with_admin();
-
-    let named = "$filter=has(plat_IsDevice) $orderby=name desc";
-    assert_eq!(found(&admin, named).await, ["pump 12", "pump 1", "motor"]);
-    assert_eq!(found(&admin, "$orderby=name").await, ["group", "motor", "pump 1", "pump 12", "-"]);
-    let by_two = "$filter=has(plat_IsDevice) $orderby=type desc,plat_Hardware.revision desc";
-    assert_eq!(found(&admin, by_two).await, ["pump 12", "pump 1", "motor"]);
+        // An array matches when any of its elements does.
+        ("tags eq 'loud'", vec!["pump 1"]),
+        ("tags eq '*r*'", vec!["pump 12"]),
+        ("tags ne 'loud' and has(tags)", vec!["pump 12"]),
+        // `has` looks at fragments, inside them, and at standard members.
+        ("has(plat_IsDevice)", vec!["pump 1", "pump 12", "motor"]),
+        ("has(plat_Hardware.model) and has(on)", vec!["motor"]),
+        ("not(has(plat_IsDevice))", vec!["group", "-"]),
+        ("has(name)", vec!["pump 1", "pump 12", "motor", "group"]),
+        ("not has(name) or not has(creationTime.date)", vec!["-"]),
+        // A group gives its direct child assets.
+        (&*format!("bygroupid({group})"), vec!["pump 1", "pump 12"]),
+        (&*format!("not bygroupid({group}) and has(plat_IsDevice)"), vec!["motor"]),
+        ("bygroupid(4711)", vec![]),
+        // Dates compare as instants.
+        ("sold.date eq '2015-10-24T08:00:53Z'", vec!["pump 1"]),
+        ("sold.date gt '2015-10-24T10:00:52+02:00'", vec!["pump 1", "pump 12"]),
+        ("creationTime.date lt '2015-10-24T08:00:53Z'", vec![]),
+        ("lastUpdated gt '2015-10-24' and has(on)", vec!["motor"]),
+        // Filter and order may be named.
+        ("$filter=has(plat_IsDevice) $orderby=name desc", vec!["pump 12", "pump 1", "motor"]),
+        ("$orderby=name", vec!["group", "motor", "pump 1", "pump 12", "-"]),
+        (
+            "$filter=has(plat_IsDevice) $orderby=type desc,plat_Hardware.revision desc",
+            vec!["pump 12", "pump 1", "motor"],
+        ),
+    ];
+    let rows = rows.map(|(query, expected)| (query, (query, expected)));
+    check_rows(rows, async |(query, expected)| assert_eq!(found(&admin, query).await, expected)).await;
 }
 
 #[tokio::test]

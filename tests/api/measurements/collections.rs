@@ -30,17 +30,6 @@ async fn collection_returns_the_created_objects_in_order() {
 }
 
 #[tokio::test]
-async fn collection_without_accept_returns_no_body() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
-
-    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &sent).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert_eq!(server.count("measurements").await, 1);
-}
-
-#[tokio::test]
 async fn unknown_source_in_the_middle_stores_nothing() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let time = "2024-03-10T03:00:00Z";

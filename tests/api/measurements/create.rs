@@ -34,17 +34,6 @@ async fn measurement_gets_201_with_its_location_and_the_stored_object() {
 }
 
 #[tokio::test]
-async fn response_without_accept_has_no_body() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-
-    let body = measurement_of(&device, TIME, 1);
-    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &body).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert!(answer.header("Location").is_some());
-}
-
-#[tokio::test]
 async fn missing_members_are_listed() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 

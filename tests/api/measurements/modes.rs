@@ -75,14 +75,6 @@ async fn quiescent_is_stored_and_not_published_and_cep_neither() {
 }
 
 #[tokio::test]
-async fn unknown_mode_is_refused_before_anything_is_stored() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-
-    send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await.expect_message(422, "SOMEHOW");
-    assert_eq!(server.count("measurements").await, 0);
-}
-
-#[tokio::test]
 async fn what_is_not_stored_needs_a_source_and_the_right_to_write_all_the_same() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;

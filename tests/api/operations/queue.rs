@@ -20,16 +20,6 @@ async fn operation_for_an_agent_is_pending_with_what_was_given() {
 }
 
 #[tokio::test]
-async fn post_without_accept_returns_its_location_alone() {
-    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
-
-    let answer = RawConnection::without_accept(&admin, "POST", OPERATIONS, &json!({"deviceId": agent})).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert_eq!(admin.read(answer.header("Location").unwrap()).await["status"], "PENDING");
-}
-
-#[tokio::test]
 async fn status_of_a_post_is_ignored_and_so_is_what_the_server_sets() {
     let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
 

@@ -3,34 +3,6 @@
 use super::*;
 
 #[tokio::test]
-async fn admin_role_writes_and_does_not_read() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let agent = create_agent(&admin, "gateway").await;
-    let writer = server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
-
-    let operation = queue(&writer, &agent).await;
-
-    assert_eq!(writer.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 200);
-    assert_eq!(writer.get(&path_of(&operation)).await.status, 403);
-    assert_eq!(writer.get(OPERATIONS).await.status, 403);
-    assert_eq!(writer.delete(OPERATIONS).await.status, 204);
-}
-
-#[tokio::test]
-async fn read_role_reads_and_does_not_write() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let agent = create_agent(&admin, "gateway").await;
-    let operation = queue(&admin, &agent).await;
-    let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ"]).await;
-
-    assert_eq!(reader.read(&path_of(&operation)).await, operation);
-    assert_eq!(found(&reader, &format!("agentId={agent}")).await, [id_of(&operation)]);
-    assert_eq!(reader.post(OPERATIONS, &json!({"deviceId": agent})).await.status, 403);
-    assert_eq!(reader.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 403);
-    assert_eq!(reader.delete(OPERATIONS).await.status, 403);
-}
-
-#[tokio::test]
 async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let roles = ["ROLE_INVENTORY_CREATE", "ROLE_DEVICE_CONTROL_READ"];

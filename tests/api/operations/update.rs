@@ -78,17 +78,6 @@ async fn fragments_change_and_go_and_what_the_server_sets_is_ignored() {
 }
 
 #[tokio::test]
-async fn put_returns_no_body_unless_it_asks_for_one() {
-    let (_server, admin, operation) = queued().await;
-
-    let change = json!({"status": "EXECUTING"});
-    let answer = RawConnection::without_accept(&admin, "PUT", &path_of(&operation), &change).await;
-
-    assert_eq!((answer.status, &*answer.text), (200, ""));
-    assert_eq!(admin.read(&path_of(&operation)).await["status"], "EXECUTING");
-}
-
-#[tokio::test]
 async fn each_change_of_status_writes_one_audit_record() {
     let (server, admin, operation) = queued().await;
     let agent = server.user_with("joe", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;

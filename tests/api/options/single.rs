@@ -167,15 +167,3 @@ async fn predefined_option_has_its_value_until_it_is_set_and_again_when_it_is_de
     assert_eq!(value().await, "*");
     assert_eq!(without(&admin.read(path).await, &["self"]), option_of("access.control", "allow.origin", "*"));
 }
-
-#[tokio::test]
-async fn unknown_processing_mode_is_422() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-
-    for (method, path) in
-        [("POST", OPTIONS), ("PUT", HOST), ("DELETE", HOST), ("PUT", "/tenant/options/mail")]
-    {
-        let request = admin.request(method, path).header("X-Platform-Processing-Mode", "SOMETIMES");
-        request.json(&option_of("mail", "host", "a")).send().await.expect(422);
-    }
-}

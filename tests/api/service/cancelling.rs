@@ -8,36 +8,28 @@ fn close(connection: RawConnection) {
 }
 
 #[tokio::test]
-async fn client_that_goes_away_before_the_response_ends_the_call() {
+async fn client_that_goes_away_ends_the_call() {
     let behind = Behind::in_turn().await;
-    let (mut client, mut service) = behind.called().await;
+    let half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
 
-    close(client);
-
-    assert_eq!(service.read_to_end().await, "");
+    check_rows(
+        [
+            ("closed before the response", ("", close as fn(RawConnection))),
+            ("reset before the response", ("", RawConnection::reset)),
+            ("closed in the middle of the response", (half, close)),
+        ],
+        async |(begun, leave)| {
+            let (mut client, mut service) = behind.called().await;
+            if !begun.is_empty() {
+                service.send(begun).await;
+                client.read_until("half").await;
+            }
+            leave(client);
+            assert_eq!(service.read_to_end().await, "");
+        },
+    )
+    .await;
     behind.hears_nothing_of_what_was_before().await;
-}
-
-#[tokio::test]
-async fn client_that_is_reset_before_the_response_ends_the_call() {
-    let behind = Behind::in_turn().await;
-    let (mut client, mut service) = behind.called().await;
-
-    client.reset();
-
-    assert_eq!(service.read_to_end().await, "");
-}
-
-#[tokio::test]
-async fn client_that_goes_away_in_the_middle_of_a_response_ends_the_call() {
-    let behind = Behind::in_turn().await;
-    let (mut client, mut service) = behind.called().await;
-    service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
-    client.read_until("half").await;
-
-    close(client);
-
-    assert_eq!(service.read_to_end().await, "");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn current_tenant_is_that_of_the_caller() {
 
 #[tokio::test]
 async fn management_has_no_parent_and_may_create_tenants() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let tenant = management(&server).read(CURRENT).await;
 
@@ -35,12 +35,12 @@ async fn management_has_no_parent_and_may_create_tenants() {
 
 #[tokio::test]
 async fn every_user_may_read_the_current_tenant_also_the_bootstrap_user() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let nobody = server.user_with("nobody", &[]).await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
 
     for _ in 0..2 {
-        assert_eq!(nobody.read(CURRENT).await["name"], "main");
+        assert_eq!(nobody.read(CURRENT).await["name"], server.tenant());
         assert_eq!(bootstrap.read(CURRENT).await["name"], "management");
         assert_eq!(bootstrap.get("/inventory/managedObjects").await.status, 403, "and nothing else");
         assert_eq!(bootstrap.request("POST", CURRENT).send().await.status, 403);
@@ -49,7 +49,7 @@ async fn every_user_may_read_the_current_tenant_also_the_bootstrap_user() {
 
 #[tokio::test]
 async fn bootstrap_user_gets_no_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     bootstrap.read(CURRENT).await;
 
@@ -64,7 +64,7 @@ async fn bootstrap_user_gets_no_session() {
 
 #[tokio::test]
 async fn strangers_are_401() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     assert_eq!(server.stranger().get(CURRENT).await.status, 401);
     assert_eq!(server.caller("admin", "wrong-secret").get(CURRENT).await.status, 401);
@@ -72,7 +72,7 @@ async fn strangers_are_401() {
 
 #[tokio::test]
 async fn login_options_are_open_and_list_basic_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.stranger().get("/tenant/loginOptions").await;
 
@@ -87,7 +87,7 @@ async fn login_options_are_open_and_list_basic_only() {
 
 #[tokio::test]
 async fn other_methods_of_login_options_need_credentials() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for method in ["POST", "PUT", "DELETE"] {
         let strange = server.stranger().request(method, "/tenant/loginOptions").send().await;

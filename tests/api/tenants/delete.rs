@@ -236,7 +236,7 @@ async fn only_management_deletes_and_only_with_the_admin_role() {
 
 #[tokio::test]
 async fn management_cannot_be_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = management(&server).delete("/tenant/tenants/management").await;
 
@@ -247,7 +247,7 @@ async fn management_cannot_be_deleted() {
 
 #[tokio::test]
 async fn unknown_tenant_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for id in ["unknown", "%00", "T7", "a%2Fb"] {
         management(&server).delete(&format!("{TENANTS}/{id}")).await.expect_error(404, "tenants/Not Found");

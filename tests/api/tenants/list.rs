@@ -62,7 +62,7 @@ async fn page_by_its_number_is_the_one_the_links_lead_to() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_hostile_places_harmless() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let management = management(&server);
 
     for query in ["pageSize=0", "currentPage=-1", "pageSize=x", "withTotalPages=perhaps"] {
@@ -107,7 +107,7 @@ async fn tenant_sees_only_what_is_below_it() {
 
 #[tokio::test]
 async fn invalid_id_names_no_tenant() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for id in ["T7", "%00", "a%2Fb", "unknown", "%F0%9F%94%A5", &"x".repeat(5000)] {
         management(&server).get(&format!("{TENANTS}/{id}")).await.expect_error(404, "tenants/Not Found");

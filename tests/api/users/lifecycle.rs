@@ -31,20 +31,6 @@ async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
 }
 
 #[tokio::test]
-async fn post_and_put_without_accept_have_no_body() {
-    let server = TestServer::shared().await;
-    let (admin, body) = (server.admin(), json!({"userName": "joe", "password": "secret-1"}));
-
-    let posted = RawConnection::without_accept(&admin, "POST", USERS, &body).await;
-    let change = json!({"lastName": "D"});
-    let put = RawConnection::without_accept(&admin, "PUT", &format!("{USERS}/joe"), &change).await;
-
-    assert_eq!((posted.status, posted.text.as_str()), (201, ""));
-    assert_eq!(posted.header("Location"), Some(&*server.link(&format!("{USERS}/joe"))));
-    assert_eq!((put.status, put.text.as_str()), (200, ""));
-}
-
-#[tokio::test]
 async fn media_types_of_users_are_understood_and_others_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let send = async |method: &str, path: &str, sent: &str, accepted: &str| {
@@ -233,12 +219,4 @@ async fn nobody_deletes_their_own_user() {
 
     assert_eq!(joe.delete(&format!("{USERS}/joe")).await.status, 403);
     assert_eq!(admin.get(&format!("{USERS}/joe")).await.status, 200);
-}
-
-#[tokio::test]
-async fn unknown_processing_mode_is_422() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let request = admin.request("POST", USERS).header("X-Platform-Processing-Mode", "SOMETIMES");
-
-    request.json(&json!({"userName": "joe", "password": "secret-1"})).send().await.expect(422);
 }
