@@ -5,8 +5,6 @@
 use crate::bulk_operations::{BULK, assert_each_has_one, bulk_of, completed, fleet, plan, under_way};
 use crate::harness::prelude::*;
 
-const MEASUREMENTS: &str = "/measurement/measurements";
-
 fn assert_refused(answer: &Response) {
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("60")), "{}", answer.text);
     assert!(answer.message().contains("the disk of the server is full"), "{}", answer.text);

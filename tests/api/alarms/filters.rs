@@ -109,17 +109,10 @@ async fn descendants_of_a_source_are_those_below_the_links_that_are_asked_for() 
     }
 
     let found = async |source: usize, flags: &str| {
-        let mut next =
-            format!("/alarm/alarms?pageSize=2&revert=true&withTotalPages=true&source={}{flags}", ids[source]);
-        let mut found = Vec::new();
-        loop {
-            let page = admin.read(&next).await;
-            found.extend(member_texts(&page, "alarms", "type"));
-            match page["next"].as_str() {
-                Some(link) => next = link.to_owned(),
-                None => return (found, page["statistics"]["totalPages"].clone()),
-            }
-        }
+        let parameters = format!("pageSize=2&revert=true&withTotalPages=true&source={}{flags}", ids[source]);
+        let pages = admin.pages(&format!("/alarm/alarms?{parameters}")).await;
+        let found: Vec<_> = pages.iter().flat_map(|page| member_texts(page, "alarms", "type")).collect();
+        (found, pages.last().unwrap()["statistics"]["totalPages"].clone())
     };
 
     let (assets, devices) = ("&withSourceAssets=true", "&withDevices=true");
@@ -252,14 +245,8 @@ async fn few_alarms_among_many_are_found_on_every_page() {
             &format!("type=rare&source={device}"),
             "type=rare&resolved=true&dateFrom=2020-01-01",
         ] {
-            let mut seen = Vec::new();
-            let mut link = Some(format!("/alarm/alarms?pageSize=3&{filter}{order}"));
-            while let Some(page) = link {
-                let page = admin.read(&page).await;
-                seen.extend(crate::harness::ids(&page, "alarms"));
-                link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-            }
-            assert_eq!(seen, expected, "{filter}{order}");
+            let path = format!("/alarm/alarms?pageSize=3&{filter}{order}");
+            assert_eq!(admin.ids_of_pages(&path, "alarms").await, expected, "{filter}{order}");
             let numbered = format!("/alarm/alarms?pageSize=2&currentPage=2&{filter}{order}");
             assert_eq!(crate::harness::ids(&admin.read(&numbered).await, "alarms"), expected[2..]);
         }

@@ -172,9 +172,7 @@ async fn names_are_unique_in_their_tenant_and_keys_and_context_paths_in_the_depl
 
 #[tokio::test]
 async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
 
     let attempts = (0..20).map(|n| {
         let mut body = microservice(&format!("pump{n}"));
@@ -187,7 +185,7 @@ async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![201], vec![409; 19]].concat());
     let bootstrap = "SELECT count(*) FROM users WHERE tenant = 'main' AND duty = 'BOOTSTRAP'";
-    assert_eq!(database.query(bootstrap, &[]).await[0].get::<_, i64>(0), 1);
+    assert_eq!(servers[0].database().query(bootstrap, &[]).await[0].get::<_, i64>(0), 1);
 }
 
 #[tokio::test]

@@ -20,8 +20,6 @@ use platform::config::Settings;
 
 use crate::harness::prelude::*;
 
-const ALARMS: &str = "/alarm/alarms";
-
 /// Starts a server that writes heartbeats at once and checks for silent devices all the time.
 async fn server() -> TestServer {
     server_on(&TestDatabase::create().await).await

@@ -19,5 +19,3 @@ mod total_pages;
 mod years;
 
 use crate::harness::prelude::*;
-
-const MEASUREMENTS: &str = "/measurement/measurements";

@@ -67,14 +67,9 @@ async fn pages_of_records_of_any_year_follow_each_other() {
         admin.create("/event/events", &at(event_of(&device, "t"), sent)).await;
     }
 
-    let mut shown = Vec::new();
-    let mut page = admin.read(&format!("/event/events?source={device}&pageSize=1")).await;
-    loop {
-        shown.extend(member_texts(&page, "events", "time"));
-        let Some(next) = page["next"].as_str() else { break };
-        page = admin.read(next).await;
-    }
+    let pages = admin.pages(&format!("/event/events?source={device}&pageSize=1")).await;
 
+    let mut shown: Vec<_> = pages.iter().flat_map(|page| member_texts(page, "events", "time")).collect();
     // The second time is 14 hours before the first one in UTC.
     let oldest_first = [1, 0, 2, 3, 4, 5].map(|at| TIMES[at].1);
     shown.reverse();

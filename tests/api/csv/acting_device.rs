@@ -3,9 +3,6 @@
 use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
 
-pub(super) const OBJECTS: &str = "/inventory/managedObjects";
-const MEASUREMENTS: &str = "/measurement/measurements";
-
 /// Creates a device of the group `devices`.
 pub(super) async fn device_user(server: &TestServer, serial: &str) -> Caller {
     server.device_user(serial).await
@@ -228,9 +225,7 @@ async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
 
 #[tokio::test]
 async fn device_that_was_deleted_is_created_anew_on_every_server() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     device_user(&servers[0], "sn-1").await;
     let user = |server: &TestServer| server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
     for server in [&servers[0], &servers[0], &servers[1]] {
@@ -246,7 +241,7 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 
     assert_ne!(first, second);
     assert_eq!(measured(&servers[0], &second).await, 2);
-    assert_eq!(database.count("managed_objects").await, 1);
+    assert_eq!(servers[0].database().count("managed_objects").await, 1);
 }
 
 #[tokio::test]

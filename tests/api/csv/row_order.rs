@@ -6,7 +6,6 @@ use super::acting_device::{device_user, find};
 use super::*;
 use crate::harness::modules::{deploy, set_status};
 
-const MEASUREMENTS: &str = "/measurement/measurements";
 const JSON: &str = "application/json";
 /// Every processing mode (M-01).
 const MODES: [&str; 4] = ["PERSISTENT", "TRANSIENT", "QUIESCENT", "CEP"];

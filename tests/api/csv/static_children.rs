@@ -1,6 +1,6 @@
 //! Rows 101 and 105: child devices of a gateway (H-14).
 
-use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
+use super::acting_device::{device_user, find, object_of, send_for, told};
 use super::*;
 
 /// The ids of the child devices of an object, in order.
@@ -82,9 +82,7 @@ async fn child_is_stored_and_linked_whatever_the_processing_mode() {
 
 #[tokio::test]
 async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     device_user(&servers[0], "gw").await;
     let user = |server: &TestServer| server.caller("device_gw", crate::harness::ADMIN_PASSWORD);
     for server in &servers {
@@ -98,7 +96,7 @@ async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
     .await;
 
     assert!(answers.iter().all(String::is_empty), "{answers:?}");
-    assert_eq!(database.count("managed_objects").await, 2);
+    assert_eq!(servers[0].database().count("managed_objects").await, 2);
     assert_eq!(send(&user(&servers[0]), "105").await, "106,c1\n");
 }
 

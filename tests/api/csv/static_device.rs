@@ -3,7 +3,7 @@
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
+use super::acting_device::{device_user, find, object_of, send_for, told};
 use super::*;
 
 #[tokio::test]

@@ -12,5 +12,3 @@ mod several_servers;
 mod update;
 
 use crate::harness::prelude::*;
-
-const EVENTS: &str = "/event/events";

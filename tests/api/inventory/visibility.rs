@@ -83,21 +83,21 @@ async fn permission_for_a_fragment_shows_what_has_it() {
     assert_eq!(names(&guest, "").await, ["relay"]);
 }
 
+/// Number and ids of a page.
+fn numbered(page: &Value, array: &str) -> (u64, Vec<String>) {
+    (page["statistics"]["currentPage"].as_u64().unwrap(), ids(page, array))
+}
+
 #[tokio::test]
 async fn request_reads_a_thousand_documents_and_next_continues_behind_them() {
     let server = TestServer::shared().await;
     crowd(&server).await;
     let owner = server.user_with("owner", &[]).await;
 
-    let mut pages = Vec::new();
-    let mut link = Some(format!("{OBJECTS}?withTotalPages=true"));
-    while let Some(page) = link {
-        let page = owner.read(&page).await;
-        assert_eq!(page["statistics"]["totalPages"], Value::Null);
-        pages.push((page["statistics"]["currentPage"].as_u64().unwrap(), ids(&page, "managedObjects")));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
+    let pages = owner.pages(&format!("{OBJECTS}?withTotalPages=true")).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == Value::Null));
+    let pages: Vec<_> = pages.iter().map(|page| numbered(page, "managedObjects")).collect();
     let found = |id: &str| vec![id.to_owned()];
     let expected =
         [(1, vec![]), (1001, vec![]), (2001, found("2400")), (3001, vec![]), (4001, found("4800"))];
@@ -208,13 +208,8 @@ async fn alarms_of_a_limited_caller_are_paged_by_documents_looked_at() {
     server.execute(statement, &[&mine_id, &other_id]).await;
     let guest = guest(&server, &json!({&mine: ["ALARM:*:READ"]})).await;
 
-    let mut pages = Vec::new();
-    let mut link = Some("/alarm/alarms".to_owned());
-    while let Some(page) = link {
-        let page = guest.read(&page).await;
-        pages.push((page["statistics"]["currentPage"].as_u64().unwrap(), ids(&page, "alarms")));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
+    let pages: Vec<_> =
+        guest.pages("/alarm/alarms").await.iter().map(|page| numbered(page, "alarms")).collect();
 
     assert_eq!(pages, [(1, vec![]), (1001, vec!["1200".to_owned()]), (2001, vec!["2400".to_owned()])]);
 }

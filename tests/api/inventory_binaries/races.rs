@@ -4,9 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn one_of_many_replacements_wins_as_a_whole() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let object = upload(&callers[0], &named("a"), b"first").await;
     let path = content_of(&object);
@@ -28,7 +26,10 @@ async fn one_of_many_replacements_wins_as_a_whole() {
     assert!(content.iter().all(|byte| *byte == content[0]), "no mixture");
     assert_eq!(content.len(), 300_000 + usize::from(content[0] - b'a'));
     assert_eq!(object["length"], content.len(), "the object tells of the content it has");
-    assert_eq!((database.count("binaries").await, database.count("binary_chunks").await), (1, 2));
+    assert_eq!(
+        (servers[0].database().count("binaries").await, servers[0].database().count("binary_chunks").await),
+        (1, 2)
+    );
 }
 
 #[tokio::test]

@@ -5,9 +5,6 @@ use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
 use super::*;
 
-const MEASUREMENTS: &str = "/measurement/measurements";
-const ALARMS: &str = "/alarm/alarms";
-const EVENTS: &str = "/event/events";
 const TRANSIENT: &str = "X-Platform-Processing-Mode: TRANSIENT";
 
 fn measurement(source: &str) -> Value {

@@ -17,8 +17,6 @@ mod units;
 
 use crate::harness::prelude::*;
 
-const MEASUREMENTS: &str = "/measurement/measurements";
-
 /// Stores a measurement with one series and returns it.
 async fn measure(caller: &Caller, source: &str, time: &str, value: i64) -> Value {
     caller.create(MEASUREMENTS, &measurement_of(source, time, value)).await

@@ -4,14 +4,7 @@ use super::*;
 
 /// Ids of all pages that the links `next` lead to.
 async fn followed(caller: &Caller, first: &str) -> Vec<Vec<String>> {
-    let (mut pages, mut next) = (Vec::new(), Some(first.to_owned()));
-    while let Some(link) = next {
-        let page = caller.read(&link).await;
-        let operations: &Vec<Value> = page["operations"].as_array().unwrap();
-        pages.push(operations.iter().map(|operation| id_of(operation).to_owned()).collect());
-        next = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
-    pages
+    caller.pages(first).await.iter().map(|page| ids(page, "operations")).collect()
 }
 
 #[tokio::test]

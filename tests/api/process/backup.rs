@@ -12,8 +12,6 @@ use zip::{ZipArchive, ZipWriter};
 
 use super::*;
 
-const OBJECTS: &str = "/inventory/managedObjects";
-
 /// Runs a command and returns its exit code and its error output.
 fn outcome(command: Command) -> (Option<i32>, String) {
     let output = run(command, "");

@@ -52,14 +52,8 @@ async fn post_until_refused(
 }
 
 async fn all_alarms(caller: &Caller) -> Vec<Value> {
-    let mut alarms = Vec::new();
-    let mut link = Some("/alarm/alarms?pageSize=2000".to_owned());
-    while let Some(page) = link {
-        let page = caller.read(&page).await;
-        alarms.extend_from_slice(page["alarms"].as_array().unwrap());
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
-    alarms
+    let pages = caller.pages("/alarm/alarms?pageSize=2000").await;
+    pages.iter().flat_map(|page| page["alarms"].as_array().unwrap().clone()).collect()
 }
 
 #[tokio::test]

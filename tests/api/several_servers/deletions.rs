@@ -2,8 +2,6 @@
 
 use super::*;
 
-const OBJECTS: &str = "/inventory/managedObjects";
-
 fn deleted(ids: &[String]) -> Vec<String> {
     ids.iter().map(|id| format!("DELETE {id}")).collect()
 }

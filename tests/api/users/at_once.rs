@@ -7,8 +7,6 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::harness::tenants::management;
 
-const ALARMS: &str = "/alarm/alarms";
-
 /// Starts a server that delays no wrong password, because these tests send some.
 async fn server() -> TestServer {
     TestServer::start_with(|settings| {

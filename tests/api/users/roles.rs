@@ -24,15 +24,10 @@ async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
 async fn roles_are_paged() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let (mut seen, mut link) = (Vec::new(), "/user/roles?pageSize=20&withTotalPages=true".to_owned());
-    loop {
-        let page = admin.read(&link).await;
-        seen.extend(ids(&page, "roles"));
-        assert_eq!(page["statistics"]["totalPages"], 3);
-        let Some(next) = page["next"].as_str() else { break };
-        next.clone_into(&mut link);
-    }
+    let pages = admin.pages("/user/roles?pageSize=20&withTotalPages=true").await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
+    let seen: Vec<String> = pages.iter().flat_map(|page| ids(page, "roles")).collect();
     assert!(seen.len() == 49 && seen.is_sorted(), "{seen:?}");
     let beyond = admin.read("/user/roles?pageSize=20&currentPage=2147483647").await;
     assert_eq!((beyond["roles"].clone(), beyond.get("next")), (json!([]), None));

@@ -1,8 +1,9 @@
 //! The foundation of every test: a PostgreSQL of the test process, servers, and clients.
 //!
 //! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
-//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules contain
-//! helpers for one noun that tests of other nouns use, too.
+//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). Tests import the [`prelude`];
+//! many values of one kind are a [`table`]. The other public modules contain helpers for one noun that tests of other
+//! nouns use, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -47,7 +48,10 @@ pub use program::{
     Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
 };
 pub use raw::{RawConnection, until_the_server_knows};
-pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
+pub use rest::{
+    ALARMS, Caller, EVENTS, MEASUREMENTS, MEDIA, OBJECTS, Request, Response, alarm_of, event_of,
+    measurement_of, token,
+};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};
 pub use websocket::{Socket, connect, handshake, subscribe};
 

@@ -15,7 +15,10 @@ pub use crate::program::{
     Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
 };
 pub use crate::raw::{RawConnection, until_the_server_knows};
-pub use crate::rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
+pub use crate::rest::{
+    ALARMS, Caller, EVENTS, MEASUREMENTS, MEDIA, OBJECTS, Request, Response, alarm_of, event_of,
+    measurement_of, token,
+};
 pub use crate::server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};
 pub use crate::table::check_rows;
 pub use crate::websocket::{Socket, connect, handshake, subscribe};

@@ -7,11 +7,20 @@ use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::PATIENCE;
 use super::reference::Exchange;
+use super::{PATIENCE, ids};
 
 /// The collection of managed objects.
 pub const OBJECTS: &str = "/inventory/managedObjects";
+
+/// The collection of alarms.
+pub const ALARMS: &str = "/alarm/alarms";
+
+/// The collection of events.
+pub const EVENTS: &str = "/event/events";
+
+/// The collection of measurements.
+pub const MEASUREMENTS: &str = "/measurement/measurements";
 
 /// The prefix of every media type.
 pub const MEDIA: &str = "application/vnd.example.platform.";
@@ -109,6 +118,23 @@ impl Caller {
     /// Sends GET for something that exists, and returns it.
     pub async fn read(&self, path: &str) -> Value {
         self.get(path).await.expect(200).json()
+    }
+
+    /// Returns all pages of a collection, each at the link `next` of the one before.
+    pub async fn pages(&self, path: &str) -> Vec<Value> {
+        let (mut pages, mut link) = (Vec::new(), Some(path.to_owned()));
+        while let Some(path) = link {
+            let page = self.read(&path).await;
+            link = page["next"].as_str().map(ToOwned::to_owned);
+            pages.push(page);
+            assert!(pages.len() < 10_000, "there is no last page: {path}");
+        }
+        pages
+    }
+
+    /// Returns the ids on all pages of a collection, in their order.
+    pub async fn ids_of_pages(&self, path: &str, array: &str) -> Vec<String> {
+        self.pages(path).await.iter().flat_map(|page| ids(page, array)).collect()
     }
 
     /// Sends POST with JSON, and requests the created object.

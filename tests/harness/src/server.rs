@@ -79,8 +79,10 @@ const TESTS_PER_SERVER: usize = 100;
 
 impl TestServer {
     /// Returns a tenant on a server with the defaults that other tests of the same file share. This suffices for most
-    /// tests. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or
-    /// depends on something that all tenants share: the list of tenants, rate limits, logs, the disk.
+    /// tests; they read and change their own data by [`count`](Self::count), [`rows`](Self::rows) and
+    /// [`execute`](Self::execute). A test needs [`start`](Self::start) if it stops the server, uses the whole database,
+    /// or depends on something that all tenants share: the list of tenants, keys and paths of applications, ids of
+    /// registrations, rate limits, logs, the disk.
     pub async fn shared() -> Self {
         let tests = Sharing::of_this_test();
         let mut shared = SHARED.lock().await;
