@@ -41,7 +41,7 @@ async fn default_client_of_java_keeps_its_connections() {
         eprintln!("SKIPPED the HTTP client of Java: no Java development kit is installed");
         return;
     }
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::start().await.with_device("pump").await;
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/java/Requests.java");
     let mut command = Command::new("java");
     // The compiler of a single file and a small heap start quickly.

@@ -30,7 +30,7 @@ pub(super) async fn statuses(caller: &Caller, links: &[String]) -> Vec<Value> {
 
 #[tokio::test]
 async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let mut other = alarm_of(&motor, "cold");
     (other["severity"], other["time"]) = (json!("MINOR"), json!("2024-05-01T00:00:00Z"));

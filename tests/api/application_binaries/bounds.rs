@@ -13,7 +13,7 @@ async fn refused(server: &TestServer, id: &str, archive: &[u8]) -> String {
 
 #[tokio::test]
 async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
-    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("bomb", vec![0; 20 << 20]);
     let mut lying = bomb.clone();
     lying.length = 1000;
@@ -28,7 +28,7 @@ async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
 
 #[tokio::test]
 async fn many_small_bombs_are_refused_together() {
-    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("x", vec![0; 1 << 20]);
     let bombs = (0..200).map(|n| Entry { name: format!("bomb{n}").into_bytes(), ..bomb.clone() });
     let entries: Vec<_> = [index()].into_iter().chain(bombs).collect();
@@ -85,7 +85,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
     claim.extend(b"PK\x06\x06");

@@ -16,7 +16,7 @@ async fn standard_seen_by(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_tenant_sees_the_standard_applications() {
-    let (server, database) = with_two_tenants().await;
+    let (server, _database) = with_two_tenants().await;
 
     for caller in [server.admin(), plant7(&server), management(&server)] {
         let standard = standard_seen_by(&caller).await;

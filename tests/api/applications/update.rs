@@ -181,7 +181,7 @@ async fn only_the_admin_role_may_change() {
 
 #[tokio::test]
 async fn other_tenants_may_not_change_what_they_see_and_do_not_find_the_rest() {
-    let (server, database) = with_two_tenants().await;
+    let (server, _database) = with_two_tenants().await;
     let (admin, plant7) = (server.admin(), super::plant7(&server));
     let private = create(&admin, &hosted("private")).await;
     let market = create(&admin, &with(hosted("market"), "availability", json!("MARKET"))).await;

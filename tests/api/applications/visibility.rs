@@ -22,7 +22,7 @@ async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
 
 #[tokio::test]
 async fn what_is_not_seen_and_what_is_not_there_look_alike() {
-    let (server, database) = with_two_tenants().await;
+    let (server, _database) = with_two_tenants().await;
     let private = create(&server.admin(), &hosted("private")).await;
     let id = private.rsplit('/').next().unwrap();
 
@@ -73,7 +73,7 @@ async fn every_reader_of_the_owners_tenant_sees_the_key() {
 
 #[tokio::test]
 async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
-    let (server, database) = with_two_tenants().await;
+    let (server, _database) = with_two_tenants().await;
     let web = create(&server.admin(), &with(hosted("web"), "availability", json!("MARKET"))).await;
     assert_eq!(plant7(&server).get(&web).await.status, 200);
 

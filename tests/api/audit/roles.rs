@@ -69,7 +69,7 @@ async fn device_permission_opens_the_records_of_that_object_only() {
 
 #[tokio::test]
 async fn owner_of_the_object_may_not_read_its_records() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     let record = admin.create(RECORDS, &record_of("SmartRule", &device)).await;
 

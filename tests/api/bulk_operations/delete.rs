@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by_id() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let (link, other) = (plan(&admin, &later_of(&group)).await, admin.create(BULK, &later_of(&group)).await);
 
     let answer = admin.delete(&link).await;
@@ -42,7 +42,7 @@ async fn one_under_way_creates_no_more_and_what_it_created_stays() {
 
 #[tokio::test]
 async fn completed_one_can_be_deleted_which_only_hides_it() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &bulk_of(&group, 0.0)).await;
     completed(&admin, &link).await;
 
@@ -54,7 +54,7 @@ async fn completed_one_can_be_deleted_which_only_hides_it() {
 
 #[tokio::test]
 async fn deleting_twice_is_deleting_once() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &later_of(&group)).await;
 
     assert_eq!([admin.delete(&link).await.status, admin.delete(&link).await.status], [204, 204]);

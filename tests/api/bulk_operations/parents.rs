@@ -8,7 +8,8 @@ async fn devices_whose_operation_of_the_parent_failed() {
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     // This bulk operation has failed for every device.
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
-    let failed = "UPDATE operations SET status = 'FAILED' WHERE tenant = $1 AND (device IN (1002, 1004) OR bulk_operation::text <> $2)";
+    let failed = "UPDATE operations SET status = 'FAILED' \
+        WHERE tenant = $1 AND (device IN (1002, 1004) OR bulk_operation::text <> $2)";
     server.execute(failed, &[&parent["id"].as_str().unwrap()]).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
     body["failedParentId"] = parent["id"].clone();
@@ -25,7 +26,7 @@ async fn devices_whose_operation_of_the_parent_failed() {
 
 #[tokio::test]
 async fn parent_without_failures_leaves_nothing_to_do() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = without(&bulk_of(&group, 0.0), &["groupId"]);
     // The parent may also be given as a number.
@@ -51,7 +52,7 @@ async fn unknown_parent_is_refused() {
 
 #[tokio::test]
 async fn group_and_parent_together_are_refused() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let parent = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
     let mut body = bulk_of(&group, 0.0);
     body["failedParentId"] = parent["id"].clone();

@@ -111,7 +111,7 @@ async fn completed_one_without_devices_is_repeated_as_a_new_one() {
 
 #[tokio::test]
 async fn deleted_one_cannot_be_changed() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.delete(&link).await.status, 204);
 
@@ -121,7 +121,7 @@ async fn deleted_one_cannot_be_changed() {
 
 #[tokio::test]
 async fn target_of_a_bulk_operation_cannot_be_changed() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let other = group_of(&admin, &[]).await;
     let link = plan(&admin, &later_of(&group)).await;
 
@@ -136,7 +136,7 @@ async fn target_of_a_bulk_operation_cannot_be_changed() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_and_nothing_changes() {
-    let (server, admin, group) = with_fleet(2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let planned = admin.create(BULK, &later_of(&group)).await;
     let link = planned["self"].as_str().unwrap();
 

@@ -49,6 +49,8 @@ async fn nothing_that_is_written_without_accept_is_returned() {
     )
     .await;
     assert_eq!(server.count("measurements").await, 2);
+    let pending = admin.read(&format!("{OPERATIONS}?status=PENDING")).await;
+    assert_eq!(ids(&pending, "operations").len(), 1, "the other operation was changed");
 }
 
 #[tokio::test]

@@ -44,7 +44,8 @@ async fn each_page_is_the_part_that_its_number_and_size_say() {
             let page = admin.read(&path).await;
             assert_eq!(ids(&page, "managedObjects"), made[expected]);
             assert_eq!(page["statistics"], json!({"currentPage": number, "pageSize": size}));
-            assert_eq!(["prev", "next"].map(|link| page[link].is_string()), has_prev_and_next, "{page}");
+            let links = ["prev", "next"].map(|link| page.get(link).map(Value::is_string));
+            assert_eq!(links, has_prev_and_next.map(|has| has.then_some(true)), "{page}");
             assert!(parts(&page["self"]).1.contains(&format!("pageSize={size}")), "{page}");
         },
     )

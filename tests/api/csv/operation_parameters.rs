@@ -6,7 +6,7 @@ use super::*;
 /// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each
 /// for an operation and a device of its own.
 async fn completed(fragments: Value, parameters: &str) -> Vec<(Value, Value)> {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let fragment = fragments.as_object().unwrap().keys().next().unwrap().clone();
     let mut completed = Vec::new();
     for (target, by_id) in [(1, false), (2, true)] {
@@ -41,7 +41,7 @@ async fn result_of_a_command_stands_beside_its_text() {
 
 #[tokio::test]
 async fn members_beside_a_result_keep_their_digits() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let digits = "{\"z\":1.50,\"a\":123456789012345678901234567890}";
     let body = format!("{{\"deviceId\":\"{}\",\"plat_Command\":{digits}}}", gateway.ids[0]);
     let queued =
@@ -119,7 +119,7 @@ async fn configuration_that_was_installed_is_the_devices() {
 
 #[tokio::test]
 async fn wrong_parameters_change_nothing() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     for (fragment, parameters, line) in [
         ("plat_Command", "a,b", "45,1,Wrong number of arguments\n"),
         ("plat_LogfileRequest", "a,b", "45,1,Wrong number of arguments\n"),

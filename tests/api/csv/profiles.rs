@@ -11,7 +11,7 @@ fn operation(profile: Value) -> Value {
 
 #[tokio::test]
 async fn profile_is_that_of_the_oldest_operation_under_way() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     gateway.queue(0, operation(json!({"profileId": "1", "profileName": "waits"}))).await;
     // An operation of a child does not concern the agent's own profile.
     gateway.begin(1, operation(json!({"profileId": "2", "profileName": "child's"}))).await;
@@ -33,7 +33,7 @@ async fn profile_is_that_of_the_oldest_operation_under_way() {
 
 #[tokio::test]
 async fn operation_without_a_profile_is_one_itself() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let id = gateway.begin(0, operation(json!({}))).await;
 
     assert_eq!(send(&gateway.device, "121,true,").await, "");
@@ -43,7 +43,7 @@ async fn operation_without_a_profile_is_one_itself() {
 
 #[tokio::test]
 async fn profile_that_is_given_is_named_by_an_operation_of_it_only() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     assert_eq!(send(&gateway.device, "121,true,7").await, "");
     assert_eq!(gateway.object(0).await["plat_Profile"], json!({"profileId": "7", "profileExecuted": true}));
 
@@ -59,7 +59,7 @@ async fn profile_that_is_given_is_named_by_an_operation_of_it_only() {
 
 #[tokio::test]
 async fn row_that_says_nothing_is_refused() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
 
     let answer = send(&gateway.device, "121\n121,,7\n121,true,7,x\n121,TRUE,7\n121,1\n121,true").await;
 

@@ -3,7 +3,7 @@
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{device_user, find};
+use super::acting_device::find;
 use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";

@@ -64,7 +64,7 @@ async fn device_that_is_only_permitted_is_not_linked() {
 
 #[tokio::test]
 async fn device_is_never_a_child_of_itself_or_its_descendants() {
-    let (server, gateway) = with_device_user("gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
     assert_eq!(send(&gateway, "101,c1\n101,gw").await, "50,2,422\n");
 
     assert_eq!(send_for(&gateway, "c1", "101,gw").await, "50,1,422\n");
@@ -72,7 +72,7 @@ async fn device_is_never_a_child_of_itself_or_its_descendants() {
 
 #[tokio::test]
 async fn child_is_stored_and_linked_whatever_the_processing_mode() {
-    let (server, gateway) = with_device_user("gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
 
     let rows = super::request(&gateway, "101,c1\n101,c1");
     let answer = super::text_of(rows.header("X-Platform-Processing-Mode", "TRANSIENT").send().await);
@@ -120,7 +120,7 @@ async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
 
 #[tokio::test]
 async fn all_children_are_listed_however_many() {
-    let (server, gateway) = with_device_user("gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
     let serials: Vec<String> = (0..300).map(|n| format!("c{n}")).collect();
     let rows: String = serials.iter().map(|serial| format!("101,{serial}\n")).collect();
 
@@ -131,7 +131,7 @@ async fn all_children_are_listed_however_many() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let (server, gateway) = with_device_user("gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
 
     let answer = send(&gateway, "101\n101,,a\n101,a,b,c,d\n101,\"x\0\"").await;
 

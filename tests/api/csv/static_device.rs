@@ -3,7 +3,7 @@
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{device_user, find, object_of, send_for, told};
+use super::acting_device::{find, object_of, send_for, told};
 use super::*;
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let (server, device) = with_device_user("sn-1").await;
+    let (_server, device) = with_device_user("sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");
     for (row, text) in [
         ("100,a,b,c", number),

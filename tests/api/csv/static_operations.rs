@@ -76,7 +76,7 @@ pub(super) fn path_of(id: &str) -> String {
 
 #[tokio::test]
 async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     gateway.queue(1, json!({"plat_Restart": {}, "plat_Relay": {"relayState": "OPEN"}})).await;
     gateway.queue(0, json!({"plat_Configuration": {"config": "a=1\nb=2"}})).await;
     gateway.begin(0, json!({"plat_Restart": {}})).await;
@@ -92,7 +92,7 @@ async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation
 
 #[tokio::test]
 async fn agent_without_operations_gets_an_empty_response() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
 
     assert_eq!(send(&gateway.device, "500\n500,").await, "");
     assert_eq!(send(&gateway.device, "\n500,x").await, "45,2,No arguments supported\n");
@@ -118,7 +118,7 @@ async fn nothing_is_lost_where_one_page_does_not_hold_all() {
 
 #[tokio::test]
 async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let other = gateway.queue(0, json!({"plat_Relay": {}})).await;
     let first = gateway.queue(2, json!({"plat_Restart": {}})).await;
     let second = gateway.queue(0, json!({"plat_Restart": {}, "plat_Note": {}})).await;
@@ -141,7 +141,7 @@ async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of
 
 #[tokio::test]
 async fn failure_needs_no_reason() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
     assert_eq!(send(&gateway.device, "502,plat_Restart,").await, "");
@@ -152,7 +152,7 @@ async fn failure_needs_no_reason() {
 
 #[tokio::test]
 async fn row_that_finds_no_operation_is_404() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
     // This operation belongs to another agent.
     let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
@@ -169,7 +169,7 @@ async fn row_that_finds_no_operation_is_404() {
 
 #[tokio::test]
 async fn rows_without_their_arguments_or_with_more_change_nothing() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
     for row in [
@@ -195,7 +195,7 @@ async fn rows_without_their_arguments_or_with_more_change_nothing() {
 
 #[tokio::test]
 async fn agent_reports_by_id() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let older = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let [done, failed] = [
         gateway.queue(1, json!({"plat_Restart": {}})).await,
@@ -214,7 +214,7 @@ async fn agent_reports_by_id() {
 
 #[tokio::test]
 async fn transient_row_is_published_and_not_stored() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let session = gateway.admin.listen("/operations/*").await;
 

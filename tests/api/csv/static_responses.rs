@@ -89,7 +89,7 @@ async fn each_known_fragment_is_its_line_of_the_table() {
 
 #[tokio::test]
 async fn target_is_called_by_its_serial_and_else_by_its_object() {
-    let (server, gateway) = Gateway::with_server().await;
+    let (_server, gateway) = Gateway::with_server().await;
     // A name of another type is not a serial; the first of two serials is used; a serial may need quotes.
     for (target, type_, value) in [(2, "other", "x"), (1, "plat_Serial", "a, b"), (1, "plat_Serial", "z")] {
         let path = format!("/identity/globalIds/{}/externalIds", gateway.ids[target]);

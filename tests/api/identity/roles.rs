@@ -23,7 +23,7 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn owner_may_do_everything_to_the_ids_of_an_own_object() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let link = name(&owner, &device, "a", "b").await["self"].as_str().unwrap().to_owned();

@@ -111,7 +111,7 @@ async fn everything_of_a_deleted_object_goes_with_it() {
 
 #[tokio::test]
 async fn owner_may_not_take_what_is_not_theirs_along() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let top = object(&owner, group()).await;
     let theirs = below(&admin, &top, "childAssets", device()).await;
 

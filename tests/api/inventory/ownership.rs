@@ -53,7 +53,7 @@ async fn reading_and_writing_need_the_role_or_the_object() {
 
 #[tokio::test]
 async fn collection_without_the_read_role_holds_own_and_global_objects() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     admin.create(OBJECTS, &json!({"name": "hidden"})).await;
     admin.create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
     owner.create(OBJECTS, &json!({"name": "own"})).await;
@@ -65,7 +65,7 @@ async fn collection_without_the_read_role_holds_own_and_global_objects() {
 
 #[tokio::test]
 async fn total_pages_are_null_without_the_read_role() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     admin.create(OBJECTS, &json!({"name": "hidden"})).await;
 
     let page = owner.read(&format!("{OBJECTS}?withTotalPages=true")).await;
@@ -90,7 +90,7 @@ async fn owner_is_changed_by_the_admin_role_only() {
 
 #[tokio::test]
 async fn owner_of_the_source_may_raise_and_change_alarms() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let raised = owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
@@ -101,7 +101,7 @@ async fn owner_of_the_source_may_raise_and_change_alarms() {
 
 #[tokio::test]
 async fn former_owner_may_not_write_any_more() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
     admin.put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;

@@ -106,7 +106,7 @@ async fn alarms_are_read_and_written_by_permission_and_fragment() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_owns_what_hangs_on_it() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
     let sensor = admin.create_device("sensor").await;
     let asset = admin.create_device("asset").await;

@@ -19,7 +19,7 @@ async fn create_role_or_admin_role_may_store() {
 
 #[tokio::test]
 async fn owner_may_read_replace_and_delete_without_any_other_role() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let path = content_of(&upload(&owner, &named("a"), b"a").await);
 
     assert_eq!(download(&owner, &path).await, b"a");

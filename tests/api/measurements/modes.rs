@@ -106,7 +106,7 @@ async fn what_is_not_stored_is_refused_soon_after_another_server_deletes_the_sou
 
 #[tokio::test]
 async fn what_is_not_stored_is_accepted_from_the_owner_of_a_gateway_above_the_source() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
     let device = admin.create_device("sensor").await;
     let body = measurement_of(&device, TIME, 1);

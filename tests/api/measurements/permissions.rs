@@ -29,7 +29,7 @@ async fn read_role_reads_and_admin_role_writes() {
 
 #[tokio::test]
 async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let created = measure(&owner, &device, TIME, 1).await;

@@ -22,7 +22,7 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 
 #[tokio::test]
 async fn owner_of_an_agent_reads_its_operations_and_not_all() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let agent = create_agent(&owner, "gateway").await;
     let operation = queue(&owner, &agent).await;
 
@@ -33,7 +33,7 @@ async fn owner_of_an_agent_reads_its_operations_and_not_all() {
 
 #[tokio::test]
 async fn who_may_not_write_learns_nothing_of_agents() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
     nobody.post(OPERATIONS, &json!({"deviceId": device})).await.expect_error(403, "security/Forbidden");

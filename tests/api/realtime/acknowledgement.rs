@@ -143,7 +143,7 @@ async fn session_without_the_extension_gets_no_numbers() {
 
 #[tokio::test]
 async fn unacknowledged_notifications_count_towards_the_bounds() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
         .await
         .with_device("pump")
         .await;

@@ -22,7 +22,7 @@ async fn held_connect_returns_when_there_is_a_notification() {
 #[tokio::test]
 async fn connect_returns_a_notification_that_comes_before_or_after_it() {
     let keep_alive = Duration::from_secs(600);
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
         .await
         .with_device("pump")
         .await;
@@ -161,7 +161,7 @@ async fn newer_connect_is_held_and_the_older_released_plainly() {
 
 #[tokio::test]
 async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
             .await
             .with_device("pump")

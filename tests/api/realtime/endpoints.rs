@@ -97,7 +97,7 @@ async fn compatibility_switch_responds_without_accept() {
 
 #[tokio::test]
 async fn compatibility_switch_releases_the_first_connect_at_once_and_holds_the_second() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
         .await
         .with_device("pump")
         .await;
@@ -113,7 +113,7 @@ async fn compatibility_switch_releases_the_first_connect_at_once_and_holds_the_s
 
 #[tokio::test]
 async fn compatibility_switch_leaves_rest_as_it_is() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
         .await
         .with_device("pump")
         .await;

@@ -169,7 +169,7 @@ async fn data_of_a_child_is_received_while_it_is_linked() {
 
 #[tokio::test]
 async fn order_of_a_device_stays_when_its_family_is_looked_up() {
-    let (server, admin) =
+    let (_server, admin) =
         TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
             .await
             .with_admin();
@@ -205,7 +205,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 
 #[tokio::test]
 async fn owner_is_notified_about_children_of_an_own_device() {
-    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let pump = owner.create_device("pump").await;
     let motor = admin.create_device("motor").await;
     link(&admin, &pump, "childDevices", &motor).await;

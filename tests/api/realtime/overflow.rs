@@ -37,7 +37,7 @@ async fn assert_ended(session: &Session) {
 
 #[tokio::test]
 async fn queue_as_long_as_allowed_is_delivered() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.queued_notifications = 10)
             .await
             .with_device("pump")
@@ -69,7 +69,7 @@ async fn queue_with_too_many_notifications_ends_the_session() {
 
 #[tokio::test]
 async fn queue_with_too_many_bytes_ends_the_session() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 20_000)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 20_000)
         .await
         .with_device("pump")
         .await;
@@ -82,7 +82,7 @@ async fn queue_with_too_many_bytes_ends_the_session() {
 
 #[tokio::test]
 async fn client_that_fetches_in_time_never_overflows() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
         .await
         .with_device("pump")
         .await;
@@ -98,7 +98,7 @@ async fn client_that_fetches_in_time_never_overflows() {
 
 #[tokio::test]
 async fn client_whose_session_overflowed_starts_over() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 2)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 2)
         .await
         .with_device("pump")
         .await;

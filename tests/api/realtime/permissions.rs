@@ -31,7 +31,7 @@ async fn each_resource_needs_its_own_role() {
 
 #[tokio::test]
 async fn channels_with_children_need_the_role_of_their_resource() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (word, role) in [("alarmsWithChildren", "ROLE_ALARM_READ"), ("eventsWithChildren", "ROLE_EVENT_READ")]
     {
@@ -76,7 +76,7 @@ async fn agent_channel_needs_the_device_control_role() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_object_without_the_role() {
-    let (server, _, owner) = TestServer::shared().await.with_owner().await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     let session = owner.session().await;
 
@@ -90,7 +90,7 @@ async fn owner_listens_to_the_own_object_without_the_role() {
 
 #[tokio::test]
 async fn objects_of_others_and_unknown_ones_are_denied_alike() {
-    let (server, admin, foreign) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, foreign) = TestServer::shared().await.with_device("pump").await;
     let session = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await.session().await;
 
     let (foreign, unknown) =

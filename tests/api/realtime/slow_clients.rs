@@ -26,7 +26,7 @@ async fn poll_narrowly(server: &TestServer, session: &Session, more: Value) -> R
 
 #[tokio::test]
 async fn websocket_that_does_not_read_overflows_without_harming_others() {
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 1 << 20)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 1 << 20)
         .await
         .with_device("pump")
         .await;

@@ -242,7 +242,7 @@ async fn subscriptions_of_a_session_are_capped() {
 
 #[tokio::test]
 async fn what_is_published_after_the_reply_is_delivered() {
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
             .await
             .with_device("pump")

@@ -139,7 +139,7 @@ async fn three_servers_with_the_defaults_and_four_cores_fit_the_default_of_postg
         let statement = "SELECT connections FROM servers WHERE leased_until > now()";
         let connections: i32 = server.database().query(statement, &[]).await[0].get(0);
         // The figures of the guide: 28, and one for each actor thread. PostgreSQL reserves 3 of its 100 connections.
-        (connections == 28 + 4 && 3 * connections <= 100 - 3)
+        connections == 28 + 4 && 3 * connections <= 100 - 3
     })
     .await;
 }

@@ -95,7 +95,7 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 
 #[tokio::test]
 async fn applications_of_other_types_are_not_microservices() {
-    let (behind, admin) = Behind::start().await.with_admin();
+    let (_behind, admin) = Behind::start().await.with_admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",
         "resourcesUrl": "/"});
     admin.create("/application/applications", &hosted).await;

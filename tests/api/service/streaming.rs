@@ -128,7 +128,7 @@ async fn much_passes_both_ways_whole() {
 #[tokio::test]
 async fn client_that_does_not_read_makes_the_service_wait() {
     let behind = Behind::in_turn().await;
-    let (mut client, mut service) = behind.called().await;
+    let (client, mut service) = behind.called().await;
     service.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {MUCH}\r\n\r\n")).await;
     let mut service = service.into_stream();
 

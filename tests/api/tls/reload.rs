@@ -2,7 +2,6 @@
 
 use std::fs::write;
 
-use super::certificates::Certificates;
 use super::client::{Encrypted, admin};
 use super::*;
 

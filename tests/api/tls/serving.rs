@@ -120,7 +120,7 @@ fn hello(version: [u8; 2]) -> Vec<u8> {
 
 #[tokio::test]
 async fn tls_1_1_is_refused_by_an_alert() {
-    let (server, certificates) = serving().await;
+    let (server, _certificates) = serving().await;
 
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(hello([3, 3])).await;
@@ -147,7 +147,7 @@ async fn http_1_1_is_agreed_and_nothing_else_is_offered() {
 
 #[tokio::test]
 async fn plain_http_gets_an_explanation_and_the_connection_ends() {
-    let (server, certificates) = serving().await;
+    let (server, _certificates) = serving().await;
 
     for request in [
         "GET / HTTP/1.1\r\nHost: x\r\n\r\n",

@@ -75,7 +75,7 @@ async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
 
 #[tokio::test]
 async fn own_password_is_changed() {
-    let (server, admin) = with_joe().await;
+    let (server, _admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
 
     assert_eq!(joe.put(CURRENT, &json!({"password": "secret-2"})).await.status, 200);

@@ -129,7 +129,7 @@ async fn long_poll_beside_an_open_socket_gets_its_notifications() {
 #[tokio::test]
 async fn session_lives_while_a_connect_is_held_over_its_socket_and_its_interval_after_that() {
     let interval = Duration::from_secs(1);
-    let (server, admin) =
+    let (_server, admin) =
         TestServer::start_with(|settings| settings.limits.session_interval = interval).await.with_admin();
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
@@ -147,7 +147,7 @@ async fn session_lives_while_a_connect_is_held_over_its_socket_and_its_interval_
 #[tokio::test]
 async fn open_socket_does_not_keep_a_session_whose_client_connects_no_more() {
     let interval = Duration::from_secs(1);
-    let (server, admin) =
+    let (_server, admin) =
         TestServer::start_with(|settings| settings.limits.session_interval = interval).await.with_admin();
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
 
@@ -160,7 +160,7 @@ async fn open_socket_does_not_keep_a_session_whose_client_connects_no_more() {
 #[tokio::test]
 async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double() {
     let interval = Duration::from_secs(1);
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.session_interval = interval)
             .await
             .with_device("pump")

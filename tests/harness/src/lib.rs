@@ -31,6 +31,7 @@ mod raw;
 pub mod reference;
 mod rest;
 mod server;
+mod tenancy;
 mod websocket;
 
 pub mod prelude;

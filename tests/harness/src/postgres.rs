@@ -339,7 +339,7 @@ impl TestDatabase {
 const AUDIT_RECORDS: &str = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
     'severity', severity, 'changes', changes) FROM audit_records";
 
-/// What a database has of one tenant: that of a test, or `main`.
+/// The rows of one tenant in a database: the tenant of a test, or `main`.
 #[derive(Debug, Clone, Copy)]
 pub struct TenantData<'d> {
     pub(super) database: &'d TestDatabase,

@@ -1,4 +1,4 @@
-//! What most tests use. A noun imports it once, in its `mod.rs`, and its files import `super::*`.
+//! The names that most tests use. A noun imports them once, in its `mod.rs`, and its files import `super::*`.
 
 pub use std::time::{Duration, Instant};
 

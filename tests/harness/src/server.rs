@@ -9,15 +9,10 @@ use platform::config::Settings;
 use platform::prerequisites::Prerequisites;
 use platform::server::{DatabaseAt, Server};
 use platform_store::{Database, Room};
-use serde_json::{Value, json};
 use tokio::sync::{Mutex, oneshot};
-use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 
-use super::bayeux::Session;
-use super::operations::create_agent;
-use super::postgres::{TenantData, TestDatabase};
-use super::rest::{Caller, RoundRobin};
+use super::postgres::TestDatabase;
+use super::rest::RoundRobin;
 
 /// The password of every user of a test, except `devicebootstrap`.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
@@ -26,13 +21,13 @@ pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
 /// A running server, which is stopped when dropped, unless other tests use it.
 pub struct TestServer {
-    servers: Arc<RoundRobin>,
-    database: Arc<TestDatabase>,
+    pub(super) servers: Arc<RoundRobin>,
+    pub(super) database: Arc<TestDatabase>,
     running: Arc<Running>,
     /// The second server, if the test runs at two servers in turn.
     second: Option<Arc<Running>>,
     /// The tenant of the test.
-    tenant: String,
+    pub(super) tenant: String,
 }
 
 /// The thread of a server.
@@ -177,41 +172,6 @@ impl TestServer {
         authority.parse().expect("the authority is an address")
     }
 
-    /// Returns the tenant of the test.
-    pub fn tenant(&self) -> &str {
-        &self.tenant
-    }
-
-    /// Returns the link to this path; `<tenant>` in it is the tenant of the test.
-    pub fn link(&self, path: &str) -> String {
-        format!("{}{}", self.base(), path.replace("<tenant>", &self.tenant))
-    }
-
-    /// Returns what the database has of the tenant of the test.
-    pub fn data(&self) -> TenantData<'_> {
-        TenantData { database: &self.database, tenant: &self.tenant }
-    }
-
-    /// Returns the number of rows of a table that belong to the tenant of the test.
-    pub async fn count(&self, table: &str) -> i64 {
-        self.data().count(table).await
-    }
-
-    /// Returns the audit records of the test's tenant: see [`TenantData::audit_records`].
-    pub async fn audit_records(&self, source: &str) -> Vec<Value> {
-        self.data().audit_records(source).await
-    }
-
-    /// Returns the rows of a query whose first parameter is the tenant of the test.
-    pub async fn rows(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
-        self.data().rows(statement, others).await
-    }
-
-    /// Returns the number of rows that a statement changed; its first parameter is the tenant of the test.
-    pub async fn execute(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> u64 {
-        self.data().execute(statement, others).await
-    }
-
     /// Returns the database of the server, which no other test uses.
     pub fn database(&self) -> &TestDatabase {
         self.assert_alone();
@@ -226,83 +186,6 @@ impl TestServer {
 
     fn assert_alone(&self) {
         assert_eq!(self.tenant, "main", "other tests share this server: use `start`");
-    }
-
-    /// Returns the user `admin` of the test's tenant.
-    pub fn admin(&self) -> Caller {
-        self.caller("admin", ADMIN_PASSWORD)
-    }
-
-    /// Returns this server and its [`admin`](Self::admin).
-    pub fn with_admin(self) -> (Self, Caller) {
-        let admin = self.admin();
-        (self, admin)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name.
-    pub async fn with_device(self, name: &str) -> (Self, Caller, String) {
-        let admin = self.admin();
-        let device = admin.create_device(name).await;
-        (self, admin, device)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name that runs an agent.
-    pub async fn with_agent(self, name: &str) -> (Self, Caller, String) {
-        let admin = self.admin();
-        let agent = create_agent(&admin, name).await;
-        (self, admin, agent)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), the id of a new device with this name, and a session that listens
-    /// to a channel.
-    pub async fn with_listener(self, name: &str, channel: &str) -> (Self, Caller, String, Session) {
-        let (server, admin, device) = self.with_device(name).await;
-        let session = admin.listen(channel).await;
-        (server, admin, device, session)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), and a user `owner` that may create objects and nothing else.
-    pub async fn with_owner(self) -> (Self, Caller, Caller) {
-        let owner = self.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-        let admin = self.admin();
-        (self, admin, owner)
-    }
-
-    /// Returns a client with these credentials; a user name without a tenant belongs to the tenant of the test.
-    pub fn caller(&self, user: &str, password: &str) -> Caller {
-        let elsewhere = self.tenant != "main" && !user.contains('/');
-        let user = if elsewhere { &format!("{}/{user}", self.tenant) } else { user };
-        Caller::of(self.servers.clone(), Some((user, password)))
-    }
-
-    /// Returns a client without credentials.
-    pub fn stranger(&self) -> Caller {
-        Caller::of(self.servers.clone(), None)
-    }
-
-    /// Creates a user of the test's tenant with exactly these roles.
-    pub async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
-        self.database.insert_user_of(&self.tenant, name, roles).await;
-        self.caller(name, ADMIN_PASSWORD)
-    }
-
-    /// Creates a user of the test's tenant without roles, with these device permissions on this object.
-    pub async fn user_permitted(&self, name: &str, object: &str, entries: &[&str]) -> Caller {
-        let caller = self.user_with(name, &[]).await;
-        let permissions = json!({object: entries}).to_string();
-        let update = "UPDATE users SET device_permissions = $3::text::json WHERE tenant = $1 AND name = $2";
-        assert_eq!(self.database.execute(update, &[&self.tenant, &name, &permissions]).await, 1);
-        caller
-    }
-
-    /// Creates a registered device of the test's tenant: a member of the group `devices` with this serial.
-    pub async fn device_user(&self, serial: &str) -> Caller {
-        let member = "INSERT INTO group_members (tenant, group_id, user_name) \
-            SELECT tenant, id, $1 FROM groups WHERE tenant = $2 AND name = 'devices'";
-        let user = format!("device_{serial}");
-        let caller = self.user_with(&user, &[]).await;
-        assert_eq!(self.database.execute(member, &[&user, &self.tenant]).await, 1);
-        caller
     }
 
     /// Reports to the server that its disk is nearly full, as the check of the disk does.
@@ -330,12 +213,6 @@ impl TestServer {
             drop(stop);
             super::soon("the end of the server", ended).await.ok();
         }
-    }
-}
-
-impl<'s> From<&'s TestServer> for TenantData<'s> {
-    fn from(server: &'s TestServer) -> Self {
-        server.data()
     }
 }
 

@@ -86,7 +86,7 @@ async fn misspelt_channel_is_denied_to_those_with_every_role() {
 
 #[tokio::test]
 async fn channel_that_is_forbidden_or_unknown_is_denied() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_EVENT_READ"]).await;
     let client = RowClient::start(&joe, REALTIME, None).await;
 

@@ -199,7 +199,7 @@ async fn deletion_is_published_by_the_id() {
 #[tokio::test]
 async fn spaces_come_before_the_first_line() {
     let keep_alive = Duration::from_millis(100);
-    let (server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
         .await
         .with_device("pump")
         .await;
@@ -258,7 +258,7 @@ async fn what_no_template_matches_is_dropped_and_does_not_end_the_connect() {
 #[tokio::test]
 async fn what_no_template_matches_does_not_lengthen_the_connect() {
     let timeout = Duration::from_millis(1500);
-    let (server, admin, device) =
+    let (_server, admin, device) =
         TestServer::start_with(|settings| settings.limits.connect_timeout = timeout)
             .await
             .with_device("pump")

@@ -9,7 +9,7 @@ use super::*;
 
 #[tokio::test]
 async fn requests_beyond_a_rate_wait_until_the_server_takes_them() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     let limits = json!({"requestsPerSecond": 5, "requestBurst": 2});
     management.put("/tenant/tenants/main/limits", &limits).await.expect(200);

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn passwords_come_from_a_pipe_or_a_file() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let create = |name: &'static str, password: &'static str| {
         ["user", "create", "--user-name", name, "--email", "joe@example.com", "--password", password]

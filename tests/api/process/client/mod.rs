@@ -44,12 +44,20 @@ fn refused(directory: &Path, arguments: &[&str], input: &str) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A server, and a directory with the log-in of its administrator.
+/// A tenant of its own, and a directory with the log-in of its administrator.
 async fn logged_in() -> (TestServer, tempfile::TempDir) {
-    let server = TestServer::start().await;
+    logged_in_at(TestServer::shared().await)
+}
+
+/// A server of its own, and a directory with the log-in of its administrator.
+async fn logged_in_alone() -> (TestServer, tempfile::TempDir) {
+    logged_in_at(TestServer::start().await)
+}
+
+fn logged_in_at(server: TestServer) -> (TestServer, tempfile::TempDir) {
     let directory = scratch_with_data();
-    let login = ["login", server.base(), "--user", USER];
-    printed(directory.path(), &login, ADMIN_PASSWORD);
+    let user = format!("{}/admin", server.tenant());
+    printed(directory.path(), &["login", server.base(), "--user", &user], ADMIN_PASSWORD);
     (server, directory)
 }
 

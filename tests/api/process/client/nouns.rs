@@ -5,7 +5,7 @@ use super::*;
 
 #[tokio::test]
 async fn day_of_an_administrator_needs_no_other_program() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let run = |line: &str| printed(here, &line.split(' ').collect::<Vec<_>>(), "");
     let admin = server.admin();

@@ -7,7 +7,7 @@ use super::*;
 
 #[tokio::test]
 async fn device_that_asks_is_accepted() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let device = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     let credentials = json!({"id": "sn-1"});

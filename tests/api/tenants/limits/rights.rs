@@ -5,7 +5,7 @@ use super::*;
 
 #[tokio::test]
 async fn tenant_reads_its_own_limits_and_cannot_set_them() {
-    let (server, boss) = with_tenant("t7").await;
+    let (_server, boss) = with_tenant("t7").await;
 
     assert_eq!(boss.get(OWN).await.status, 200);
     assert_eq!(boss.get(&path_of("t7")).await.status, 404, "it does not manage itself");
