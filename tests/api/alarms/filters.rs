@@ -192,7 +192,7 @@ async fn only_alarms_that_the_caller_may_read_are_counted() {
     let (server, _, pump, _) = populated().await;
     let watcher = server.user_with("watcher", &[]).await;
     let permissions = json!({"devicePermissions": {&*pump: ["ALARM:*:READ"]}});
-    assert_eq!(server.admin().put("/user/main/users/watcher", &permissions).await.status, 200);
+    assert_eq!(server.admin().put("/user/<tenant>/users/watcher", &permissions).await.status, 200);
 
     let counted = async || watcher.get("/alarm/alarms/count").await;
     crate::harness::until("the permission", async || counted().await.status == 200).await;

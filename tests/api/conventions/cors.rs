@@ -131,7 +131,7 @@ async fn request_of_no_page_gets_no_headers_for_browsers() {
 
 #[tokio::test]
 async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
-    let (server, admin) = TestServer::shared().await.with_admin();
+    let (server, admin) = TestServer::start().await.with_admin();
     allow_origins(&server, "https://app.example.org, http://*.example.net").await;
     until("the new option", async || {
         allowed(&get_from(&admin, "https://evil.org", "/alarm/alarms").await).0.is_none()
