@@ -143,10 +143,11 @@ async fn session_without_the_extension_gets_no_numbers() {
 
 #[tokio::test]
 async fn unacknowledged_notifications_count_towards_the_bounds() {
-    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
-        .await
-        .with_device("pump")
-        .await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+            .await
+            .with_device("pump")
+            .await;
     let session = acknowledging(&admin, "/alarms/*").await;
 
     for _ in 0..6 {

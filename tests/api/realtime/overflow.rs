@@ -82,10 +82,11 @@ async fn queue_with_too_many_bytes_ends_the_session() {
 
 #[tokio::test]
 async fn client_that_fetches_in_time_never_overflows() {
-    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
-        .await
-        .with_device("pump")
-        .await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     for _ in 0..5 {
@@ -98,10 +99,11 @@ async fn client_that_fetches_in_time_never_overflows() {
 
 #[tokio::test]
 async fn client_whose_session_overflowed_starts_over() {
-    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_notifications = 2)
-        .await
-        .with_device("pump")
-        .await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 2)
+            .await
+            .with_device("pump")
+            .await;
     let old = admin.listen("/alarms/*").await;
     raise(&admin, &device, 3, 10).await;
     assert_ended(&old).await;
