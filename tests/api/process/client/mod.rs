@@ -192,7 +192,7 @@ async fn nothing_is_sent_in_a_dry_run() {
 
 #[tokio::test]
 async fn exit_codes_distinguish_failures() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let joe =
         ["user", "create", "--user-name", "joe", "--password", "first-secret", "--email", "joe@example.com"];
