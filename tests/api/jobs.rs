@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use platform::jobs::BeforeRun;
+use platform_front::jobs::BeforeRun;
 
 use crate::harness::prelude::*;
 

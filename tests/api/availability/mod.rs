@@ -16,7 +16,7 @@ mod silence;
 
 use std::sync::Arc;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use crate::harness::prelude::*;
 

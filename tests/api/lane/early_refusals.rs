@@ -1,7 +1,7 @@
 //! Requests that are refused before their body has arrived: the client gets the response although it is still sending
 //! (C-07b).
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 

@@ -1,6 +1,6 @@
 //! The response to a held poll: one piece if no space was sent before, otherwise chunks that begin with spaces.
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::pair::Side;
 use super::responses::Conversation;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use tokio::sync::OnceCell;
 
 use super::responses::{Conversation, RawResponse};

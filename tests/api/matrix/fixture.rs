@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::*;
 use crate::harness::service::run_everywhere;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::Map;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! One process at a time runs the modules of a tenant.
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::*;
 use crate::harness::tenants::{create_tenant, management};

@@ -1,6 +1,6 @@
 //! Modules that exceed limits are switched off, and others are not affected.
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::*;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use platform::auth::password::SecretKey;
+use platform_front::secrets::password::SecretKey;
 use rustix::process::Signal;
 
 use super::*;

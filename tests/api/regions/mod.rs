@@ -4,7 +4,7 @@
 mod addresses;
 mod proxies;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use crate::harness::prelude::*;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::*;
 use crate::harness::modules::{counting, deploy, measure};

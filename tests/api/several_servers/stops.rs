@@ -1,7 +1,7 @@
 //! Orderly stops: the sessions of a stopping server continue at another server or after a restart, without a handshake.
 
 use platform_model::id::TenantId;
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 use platform_store::servers::State;
 use platform_store::users::changes::update_password;
 

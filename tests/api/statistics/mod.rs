@@ -5,7 +5,7 @@ mod live;
 mod reading;
 mod storage;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use crate::harness::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The fast lane over TLS: the same responses as without TLS, whatever a record contains.
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::certificates::Certificates;
 use super::client::tunnel;

@@ -14,7 +14,7 @@ mod reload;
 mod serving;
 
 use certificates::Certificates;
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use crate::harness::prelude::*;
 

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::Transaction;
+use platform_model::data::measurement::Measurement;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::measurement::Measurement;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 

@@ -203,8 +203,8 @@ impl Line {
 mod tests {
     use super::*;
     use crate::writer::Change;
+    use platform_model::devices::managed_object::NewManagedObject;
     use platform_model::id::{BinaryId, TenantId};
-    use platform_model::managed_object::NewManagedObject;
 
     fn write() -> (Waiting, oneshot::Receiver<Result<Committed>>) {
         write_of("t1", 1)

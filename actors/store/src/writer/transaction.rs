@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
-use platform_model::alarm::Alarm;
+use platform_model::data::alarm::Alarm;
+use platform_model::data::event::Event;
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::Result;
-use platform_model::event::Event;
 use platform_model::id::TenantId;
-use platform_model::managed_object::ManagedObject;
-use platform_model::publication::Publication;
-use platform_model::reference::WantedReferences;
+use platform_model::realtime::publication::Publication;
 use tokio_postgres::Statement;
 
 use super::{Change, Committed, Write, Written};
