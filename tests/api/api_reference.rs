@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{Program, other_programs_are_required, python, scratch_with_data};
+use crate::harness::prelude::*;
+use crate::harness::python;
 
 /// The file with exceptions from the default checks.
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis/schemathesis.toml");

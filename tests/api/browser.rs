@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::{node, other_programs_are_required};
+use crate::harness::node;
+use crate::harness::prelude::*;
 
 /// The names of the program on different systems. The first one has no parts for windows, and needs a third less CPU.
 const CHROMIUM: [&str; 4] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];

@@ -1,18 +1,11 @@
 //! Callers: Basic credentials and tenants (docs/rules.md#tenants-and-credentials; C-01 to C-03, U-16).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::harness::{
-    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, OBJECTS, TestDatabase, TestServer, eventually,
-    eventually_within, soon,
-};
+use crate::harness::prelude::*;
 
 /// A server that knows a tenant `t7` with the domain `plant7.example.com`, and one object in each tenant.
 async fn two_tenants() -> TestServer {
-    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
-    server.admin().create(OBJECTS, &json!({"name": "in main"})).await;
+    let (server, admin) = TestServer::start_with_tenant("t7", "plant7.example.com").await.with_admin();
+    admin.create(OBJECTS, &json!({"name": "in main"})).await;
     server.caller("t7/admin", ADMIN_PASSWORD).create(OBJECTS, &json!({"name": "in t7"})).await;
     server
 }
@@ -98,7 +91,7 @@ async fn wrong_credentials_are_401() {
 
 #[tokio::test]
 async fn unreadable_credentials_are_401() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for header in [
         "",
@@ -120,8 +113,8 @@ async fn unreadable_credentials_are_401() {
 
 #[tokio::test]
 async fn scheme_of_credentials_is_understood_in_any_case() {
-    let server = TestServer::start().await;
-    let authorization = server.admin().authorization().unwrap().replace("Basic", "basic");
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let authorization = admin.authorization().unwrap().replace("Basic", "basic");
 
     server
         .stranger()
@@ -186,10 +179,7 @@ async fn new_password_counts_at_once_and_the_old_one_no_more() {
     server.database().notify_user("joe").await;
 
     let limit = Duration::from_secs(5);
-    eventually_within(limit, "the end of the old password", async || {
-        (joe.get(OBJECTS).await.status == 401).then_some(())
-    })
-    .await;
+    until_within(limit, "the end of the old password", async || joe.get(OBJECTS).await.status == 401).await;
     assert_eq!(server.caller("joe", "new-secret").get(OBJECTS).await.status, 200);
 }
 
@@ -203,7 +193,7 @@ async fn new_roles_count_at_once() {
     server.database().execute("UPDATE users SET roles = $1 WHERE name = 'joe'", &[&roles]).await;
     server.database().notify_user("joe").await;
 
-    eventually("the new role", async || (joe.get("/alarm/alarms").await.status == 200).then_some(())).await;
+    until("the new role", async || joe.get("/alarm/alarms").await.status == 200).await;
 }
 
 #[tokio::test]

@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{ADMIN_PASSWORD, TestServer, node, other_programs_are_required, python};
+use crate::harness::prelude::*;
+use crate::harness::{node, python};
 
 const PYTHON_PACKAGES: &str = include_str!("../clients/requirements.txt");
 
@@ -40,8 +41,7 @@ async fn default_client_of_java_keeps_its_connections() {
         eprintln!("SKIPPED the HTTP client of Java: no Java development kit is installed");
         return;
     }
-    let server = TestServer::start().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::start().await.with_device("pump").await;
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/java/Requests.java");
     let mut command = Command::new("java");
     // The compiler of a single file and a small heap start quickly.

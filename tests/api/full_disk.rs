@@ -2,16 +2,8 @@
 //! route is
 //! tested in [`matrix`](crate::matrix), the true program in [`process`](crate::process).
 
-use std::time::Duration;
-
-use serde_json::json;
-
 use crate::bulk_operations::{BULK, assert_each_has_one, bulk_of, completed, fleet, plan, under_way};
-use crate::harness::{
-    Response, TestDatabase, TestServer, alarm_of, event_of, measurement_of, notifications, reply,
-};
-
-const MEASUREMENTS: &str = "/measurement/measurements";
+use crate::harness::prelude::*;
 
 fn assert_refused(answer: &Response) {
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("60")), "{}", answer.text);
@@ -43,7 +35,7 @@ async fn writes_are_refused_while_reading_and_deleting_continue_and_come_back_wi
     server.free_disk();
 
     admin.raise_alarm(&device, "hot").await;
-    let counts = ["alarms", "events", "measurements"].map(|table| server.database().count(table));
+    let counts = ["alarms", "events", "measurements"].map(|table| server.count(table));
     assert_eq!(futures_util::future::join_all(counts).await, [1, 0, 0], "nothing that was refused is stored");
 }
 
@@ -68,7 +60,7 @@ async fn rows_of_csv_that_would_store_get_the_line_of_an_error() {
     let device = server.device_user("sn-1").await;
     let rows = |rows: &str| device.request("POST", "/s").header("Accept", "text/plain").body(rows);
     assert_eq!(rows("100,pump,type").send().await.status, 200);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 
     server.fill_disk();
     let answer = rows("200,env,t,20\n301,hot\n400,started,It runs\n101,child,second,type").send().await;
@@ -96,21 +88,21 @@ async fn readiness_and_metrics_show_a_full_disk() {
 #[tokio::test]
 async fn bulk_operation_waits_for_room_and_then_continues_to_its_end() {
     let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 300).await;
+    let group = fleet(&server, 300).await;
     let link = plan(&admin, &bulk_of(&group, 0.01)).await;
-    under_way(server.database(), 20).await;
+    under_way(&server, 20).await;
 
     server.fill_disk();
     assert_refused(&admin.post(BULK, &bulk_of(&group, 0.0)).await);
     // With free space, the bulk operation would be complete after this time.
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let meanwhile = server.database().count("operations").await;
+    let meanwhile = server.count("operations").await;
     server.free_disk();
     let bulk = completed(&admin, &link).await;
 
     assert!(meanwhile < 300, "{meanwhile}");
     assert_eq!(bulk["status"], "COMPLETED");
-    assert_each_has_one(server.database(), 300).await;
+    assert_each_has_one(&server, 300).await;
 }
 
 #[tokio::test]

@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use platform_front::jobs::BeforeRun;
-use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestDatabase, TestServer, eventually, free_port, scratch};
+use crate::harness::prelude::*;
 
 const DETAILS: &str = "/health/ready?withDetails=true";
 
@@ -126,6 +124,6 @@ async fn failing_job_is_counted_until_it_succeeds() {
     .await;
     server.database().execute("ALTER TABLE elsewhere RENAME TO usage_measurement", &[]).await;
 
-    eventually("a success", async || (usage().await["failures"] == 0).then_some(())).await;
+    until("a success", async || usage().await["failures"] == 0).await;
     assert_eq!((&usage().await["panics"], &usage().await["lastResult"]), (&json!(0), &json!("DONE")));
 }

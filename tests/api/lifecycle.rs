@@ -1,12 +1,7 @@
 //! The life of a device agent: a gateway with two child devices, from its first poll for
 //! credentials to the end of an alarm, across a restart of the server in the middle of an operation.
 
-use serde_json::{Value, json};
-
-use crate::harness::{
-    BOOTSTRAP_PASSWORD, Caller, OBJECTS, Session, TestDatabase, TestServer, ids, measurement_of,
-    notifications, reply,
-};
+use crate::harness::prelude::*;
 
 const OPERATIONS: &str = "/devicecontrol/operations";
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";

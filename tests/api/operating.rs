@@ -1,13 +1,6 @@
 //! Health, metrics, and the behaviour while the database is unavailable.
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use crate::harness::{
-    Caller, PrivatePostgres, Program, Socket, TestDatabase, TestServer, alarm_of, eventually,
-    eventually_within, notifications, scratch, within,
-};
+use crate::harness::prelude::*;
 
 #[tokio::test]
 async fn health_needs_no_credentials() {
@@ -45,8 +38,8 @@ async fn head_of_readiness_says_that_the_database_is_away() {
 
 #[tokio::test]
 async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
     session.receive(1).await;
     let _held = session.hold().await;
@@ -81,8 +74,8 @@ async fn metrics_are_in_the_format_of_prometheus_and_name_no_tenant_or_device() 
 
 #[tokio::test]
 async fn routes_in_metrics_are_patterns() {
-    let server = TestServer::shared().await;
-    server.admin().get("/alarm/alarms/4711").await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    admin.get("/alarm/alarms/4711").await;
 
     let text = server.stranger().get("/metrics").await.text;
 
@@ -144,8 +137,8 @@ async fn everything_comes_back_within_five_seconds_of_the_database() {
     assert_eq!((notifications(&answer).len(), &answer[0]["data"]["data"]), (1, &alarm));
     assert_eq!(socket.message().await["data"]["data"], alarm);
     assert_eq!(alarm["count"], 1, "nothing that was refused is stored");
-    let ready = async || (server.stranger().get("/health/ready").await.status == 200).then_some(());
-    eventually_within(Duration::from_secs(5), "readiness", ready).await;
+    let ready = async || server.stranger().get("/health/ready").await.status == 200;
+    until_within(Duration::from_secs(5), "readiness", ready).await;
 }
 
 #[tokio::test]
@@ -156,8 +149,8 @@ async fn without_a_database_every_request_fails_at_once() {
     let session = admin.session().await;
 
     postgres.stop();
-    let ready = async || (server.stranger().get("/health/ready").await.status == 503).then_some(());
-    eventually("unreadiness", ready).await;
+    let ready = async || server.stranger().get("/health/ready").await.status == 503;
+    until("unreadiness", ready).await;
 
     let (path, link) = (format!("/inventory/managedObjects/{device}"), alarm["self"].as_str().unwrap());
     let change = json!({"name": "motor"});
@@ -223,9 +216,9 @@ async fn short_restart_of_the_database_keeps_what_was_acknowledged() {
             acknowledged
         })
     };
-    eventually("some alarms", async || {
+    until("some alarms", async || {
         let list = admin.get("/alarm/alarms?pageSize=20").await;
-        (list.status == 200 && list.json()["alarms"].as_array().unwrap().len() == 20).then_some(())
+        list.status == 200 && list.json()["alarms"].as_array().unwrap().len() == 20
     })
     .await;
 

@@ -1,8 +1,6 @@
 //! The reason why an operation is still PENDING: `GET /devicecontrol/operations/<id>/diagnosis`.
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Session, TestServer, eventually};
+use crate::harness::prelude::*;
 
 const OPERATIONS: &str = "/devicecontrol/operations";
 const NOTIFICATIONS: &str = "/notification/operations";
@@ -85,8 +83,8 @@ async fn agent_that_left_is_offline_since_then() {
     let operation = restart_of(&admin, &agent).await;
     let session = user.listen(&format!("/operations/{agent}")).await;
     let held = session.hold().await;
-    eventually("the connection", async || {
-        (diagnosis(&admin, &operation).await["agents"][0]["connection"] == "CONNECTED").then_some(())
+    until("the connection", async || {
+        diagnosis(&admin, &operation).await["agents"][0]["connection"] == "CONNECTED"
     })
     .await;
 
@@ -111,10 +109,7 @@ async fn agent_that_is_connected_and_does_not_listen_to_its_channel_is_named() {
 
     let _held = user.listen(&format!("/operations/{agent}")).await.hold().await;
 
-    eventually("the cause", async || {
-        (causes(&diagnosis(&admin, &operation).await) == ["NOT_SUBSCRIBED"]).then_some(())
-    })
-    .await;
+    until("the cause", async || causes(&diagnosis(&admin, &operation).await) == ["NOT_SUBSCRIBED"]).await;
 }
 
 #[tokio::test]

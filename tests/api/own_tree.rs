@@ -1,9 +1,7 @@
 //! Devices without roles can access only the objects of their own tree (U-10a).
 
-use serde_json::{Value, json};
-
 use crate::harness::operations::{AGENTS, OPERATIONS, create_agent, create_below, place_below};
-use crate::harness::{Caller, TestServer, alarm_of, event_of, ids, measurement_of};
+use crate::harness::prelude::*;
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -180,15 +178,15 @@ async fn what_is_taken_off_a_device_is_not_its_own_any_more() {
 
 #[tokio::test]
 async fn device_accepts_no_registration_requests_whatever_it_holds() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let roles = ["ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN"];
     let device = server.user_with("device_g1", &roles).await;
     let path = "/devicecontrol/newDeviceRequests";
-    server.admin().create(path, &json!({"id": "sn-1"})).await;
+    admin.create(path, &json!({"id": "sn-1"})).await;
 
     let answer = device.put(&format!("{path}/sn-1"), &json!({"status": "ACCEPTED"})).await;
 
     assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{}", answer.text);
-    assert_eq!(server.admin().read(&format!("{path}/sn-1")).await["status"], "WAITING_FOR_CONNECTION");
+    assert_eq!(admin.read(&format!("{path}/sn-1")).await["status"], "WAITING_FOR_CONNECTION");
     assert_eq!(server.device_user("g2").await.get(path).await.status, 403, "devices do not even see them");
 }

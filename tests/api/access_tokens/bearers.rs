@@ -1,15 +1,12 @@
 //! Access tokens as bearer tokens: the user they act as, and the requests that their scope allows (T-05, T-06).
 
-use serde_json::json;
-
-use super::{CLIENTS, Client, OBJECTS, client, client_with};
-use crate::harness::{REALTIME, Socket, TestServer, measurement_of};
+use super::*;
 
 #[tokio::test]
 async fn bearer_is_the_user_of_the_client_with_its_own_roles() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
-    let client = Client::create(&server.admin(), json!({"user": "joe"})).await;
+    let client = Client::create(&admin, json!({"user": "joe"})).await;
     let bearer = client.bearer(&server).await;
 
     let created = bearer.create(OBJECTS, &json!({"name": "pump"})).await;
@@ -33,8 +30,7 @@ async fn scheme_is_read_in_any_case() {
 
 #[tokio::test]
 async fn scope_read_allows_get_and_nothing_that_writes() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let object = format!("{OBJECTS}/{device}");
     let reader = client_with(&server, "READ").await.bearer(&server).await;
 
@@ -90,7 +86,7 @@ async fn scope_holds_for_whoever_takes_every_user_and_for_the_unknown_path() {
 
 #[tokio::test]
 async fn upgrade_to_a_websocket_needs_the_scope_read() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let reader = client_with(&server, "READ").await.bearer(&server).await;
     let writer = client_with(&server, "WRITE").await.bearer(&server).await;
 
@@ -98,8 +94,8 @@ async fn upgrade_to_a_websocket_needs_the_scope_read() {
     let refused = Socket::try_open(&writer, REALTIME).await;
 
     assert!(refused.unwrap_err().to_string().contains("403"));
-    let device = server.admin().create_device("pump").await;
-    server.admin().raise_alarm(&device, "leak").await;
+    let device = admin.create_device("pump").await;
+    admin.raise_alarm(&device, "leak").await;
     assert_eq!(socket.message().await["data"]["data"]["type"], "leak");
 }
 

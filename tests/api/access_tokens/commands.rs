@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
-
-use super::{OBJECTS, TOKENS};
-use crate::harness::{Caller, Program, eventually, run, scratch_with_data};
+use super::*;
 
 /// Runs a command that must succeed and returns the words it printed.
 pub(crate) fn succeed(directory: &Path, arguments: &[&str]) -> String {
@@ -63,8 +60,7 @@ async fn client_is_created_listed_and_deleted_beside_a_running_server() {
     let deleted = succeed(directory.path(), &["admin", "token", "client", "delete", id]);
 
     assert_eq!(deleted, format!("{id}\n"));
-    eventually("the end of the token", async || (bearer.get(OBJECTS).await.status == 401).then_some(()))
-        .await;
+    until("the end of the token", async || bearer.get(OBJECTS).await.status == 401).await;
     assert_eq!(ask(&program, &printed).await.status, 401);
     assert_eq!(succeed(directory.path(), &["admin", "token", "client", "list", "main"]), "");
     assert!(!program.log().contains(secret));

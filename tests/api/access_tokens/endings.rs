@@ -1,12 +1,7 @@
 //! Tests that tokens become invalid when they expire (T-04), with their client and with their user, at every server
 //! and on open connections.
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use super::{CLIENTS, Client, OBJECTS, client, client_with};
-use crate::harness::{Caller, REALTIME, Socket, TestServer, eventually, reply};
+use super::*;
 
 const SHORT: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_millis(200);
@@ -17,7 +12,7 @@ async fn forgetful_server() -> TestServer {
 }
 
 async fn ended(what: &str, bearer: &Caller) {
-    eventually(what, async || (bearer.get(OBJECTS).await.status == 401).then_some(())).await;
+    until(what, async || bearer.get(OBJECTS).await.status == 401).await;
 }
 
 #[tokio::test]
@@ -99,14 +94,15 @@ async fn deleted_client_ends_what_its_tokens_hold_open() {
 
 #[tokio::test]
 async fn end_of_a_client_leaves_other_users_alone() {
-    let server = TestServer::start_with(|settings| settings.limits.socket_ping = PING).await;
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.socket_ping = PING).await.with_admin();
     server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
-    let of_joe = Client::create(&server.admin(), json!({"user": "joe"})).await;
+    let of_joe = Client::create(&admin, json!({"user": "joe"})).await;
     let of_admin = client(&server).await.bearer(&server).await;
     let bearer = of_joe.bearer(&server).await;
     let mut socket = Socket::open(&of_admin, REALTIME).await;
 
-    assert_eq!(server.admin().delete(&format!("{CLIENTS}/{}", of_joe.id)).await.status, 204);
+    assert_eq!(admin.delete(&format!("{CLIENTS}/{}", of_joe.id)).await.status, 204);
     ended("the end of the token", &bearer).await;
 
     for _ in 0..3 {
@@ -136,15 +132,15 @@ async fn disabled_and_deleted_users_take_their_tokens_along() {
     assert_eq!((of_joe.ask(&server).await.status, of_ann.ask(&server).await.status), (401, 401));
     // A disabled user can be enabled again, and its client still exists.
     assert_eq!(admin.put("/user/main/users/ann", &json!({"enabled": true})).await.status, 200);
-    eventually("ann", async || (ann.get(OBJECTS).await.status == 200).then_some(())).await;
+    until("ann", async || ann.get(OBJECTS).await.status == 200).await;
 }
 
 #[tokio::test]
 async fn suspended_tenant_is_403_for_tokens_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let bearer = client_with(&server, "READ").await.bearer(&server).await;
 
-    server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
+    server.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", &[]).await;
 
     assert_eq!(bearer.get(OBJECTS).await.status, 403);
 }

@@ -1,13 +1,6 @@
 //! The gateway check: every path of the platform demands an access token (T-05).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{CLIENTS, Client, OBJECTS, TOKENS, client};
-use crate::harness::{
-    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, REALTIME, Response, Socket, TestServer, eventually, handshake,
-};
+use super::*;
 
 /// Starts a server with the gateway check, and one on the same database without it.
 async fn servers() -> (TestServer, TestServer) {

@@ -1,11 +1,8 @@
 //! The response to a valid token request (T-01, T-02, T-04, T-08).
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
-
-use super::{Client, OBJECTS, TOKENS, client, client_with};
-use crate::harness::TestServer;
+use super::*;
 
 fn milliseconds() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis().try_into().unwrap()

@@ -10,9 +10,7 @@ mod own;
 mod refusals;
 mod secrets;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, Response, TestServer};
+use crate::harness::prelude::*;
 
 const TOKENS: &str = "/v1/oauth/accesstokens";
 const CLIENTS: &str = "/application/tokenClients";

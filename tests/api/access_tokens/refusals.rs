@@ -1,11 +1,6 @@
 //! The errors of the token endpoint (T-03) and its rate limit (T-07).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use super::{Client, TOKENS, client};
-use crate::harness::{Response, TestServer, eventually};
+use super::*;
 
 /// Asserts that the response has this status and the error body of T-03.
 fn assert_refused(answer: &Response, status: u16, code: &str, text: &str) {
@@ -61,7 +56,7 @@ async fn member_that_is_not_a_text_counts_as_missing() {
 
 #[tokio::test]
 async fn other_grant_type_is_400_and_named() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for grant_type in ["password", "authorization_code", "CLIENT_CREDENTIALS", "client_credentials ", ""] {
         let mut body = client(&server).await.request();
         body["grantType"] = json!(grant_type);
@@ -189,7 +184,7 @@ async fn limit_is_configurable_counts_bad_requests_and_lets_in_again() {
     let count = |status: u16| bad.iter().filter(|answer| answer.status == status).count();
 
     assert!(count(400) >= 120 && count(429) >= 1 && count(400) + count(429) == 140, "{}", count(429));
-    eventually("a token", async || (client.ask(&server).await.status == 200).then_some(())).await;
+    until("a token", async || client.ask(&server).await.status == 200).await;
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Tests what the database stores of tokens and secrets, and for how long (T-08).
 
-use std::time::Duration;
-
-use super::{client, client_with};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn neither_secret_nor_token_stands_in_the_database() {
@@ -47,6 +44,6 @@ async fn expired_tokens_are_known_for_an_hour_and_then_swept() {
 
     let _sweeping = TestServer::start_on(&database, |_| {}).await;
 
-    eventually("the sweep", async || (database.count("access_tokens").await == 4).then_some(())).await;
+    until("the sweep", async || database.count("access_tokens").await == 4).await;
     assert_eq!(good.get(super::OBJECTS).await.status, 200);
 }

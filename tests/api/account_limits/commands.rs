@@ -1,10 +1,7 @@
 //! `platform admin limits`, beside a running server (L-01, L-02).
 
-use serde_json::{Value, json};
-
-use super::{ACCOUNT, OTHER};
+use super::*;
 use crate::access_tokens::commands::{fail, succeed};
-use crate::harness::{Caller, Program, TestDatabase, run, scratch_with_data};
 
 async fn ask(program: &Program, account: &str, token: &str) -> crate::harness::Response {
     let request = Caller::new(program.base(), None).request("GET", &format!("/v2/{account}/limits"));

@@ -3,7 +3,7 @@
 mod commands;
 mod query;
 
-use crate::harness::{Response, TestServer};
+use crate::harness::prelude::*;
 
 const ACCOUNT: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";

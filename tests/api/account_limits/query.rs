@@ -1,9 +1,6 @@
 //! Responses of the limits query, and the order of its checks.
 
-use serde_json::{Value, json};
-
-use super::{ACCOUNT, OTHER, ask, enter};
-use crate::harness::{Response, TestServer, eventually};
+use super::*;
 
 fn assert_refused(answer: &Response, status: u16, title: &str) {
     assert_eq!(
@@ -135,13 +132,13 @@ async fn account_that_the_token_is_not_for_is_403() {
 
 #[tokio::test]
 async fn method_other_than_get_is_405_for_everyone() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let token = enter(&server, ACCOUNT, 60.0).await;
     let path = format!("/v2/{ACCOUNT}/limits");
     for method in ["POST", "PUT", "DELETE", "PATCH"] {
         for request in [
             server.stranger().request(method, &path),
-            server.admin().request(method, &path),
+            admin.request(method, &path),
             server.stranger().request(method, &path).header("X-Auth-Token", &token),
         ] {
             let answer = request.send().await;
@@ -162,18 +159,18 @@ async fn token_is_good_until_it_expires_at_every_server() {
     );
 
     for server in [&one, &other] {
-        eventually("401", async || (ask(server, ACCOUNT, &token).await.status == 401).then_some(())).await;
+        until("401", async || ask(server, ACCOUNT, &token).await.status == 401).await;
     }
 }
 
 #[tokio::test]
 async fn tokens_of_the_two_services_are_not_mixed_up() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let of_limits = enter(&server, ACCOUNT, 60.0).await;
     let bearer = server.stranger().with_token(&of_limits);
 
     assert_eq!(bearer.get("/inventory/managedObjects").await.status, 401);
-    let created = server.admin().create("/application/tokenClients", &json!({})).await;
+    let created = admin.create("/application/tokenClients", &json!({})).await;
     let body = json!({"grantType": "client_credentials", "clientId": created["clientId"],
         "clientSecret": created["clientSecret"]});
     let issued = server.stranger().post("/v1/oauth/accesstokens", &body).await.json();
@@ -205,7 +202,6 @@ async fn expired_tokens_are_swept() {
 
     let other = TestServer::start_on(&server.shared_database(), |_| {}).await;
 
-    eventually("the sweep", async || (server.database().count("limit_tokens").await == 1).then_some(()))
-        .await;
+    until("the sweep", async || server.database().count("limit_tokens").await == 1).await;
     assert_eq!(ask(&other, ACCOUNT, &good).await.status, 200);
 }

@@ -1,8 +1,6 @@
 //! `PUT /alarm/alarms?<filters>` (A-02, A-11, B-06; docs/rules.md#alarms).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestDatabase, TestServer, alarm_of};
+use super::*;
 
 pub(super) const CLEARED: &str = r#"{"status":"CLEARED"}"#;
 
@@ -32,8 +30,7 @@ pub(super) async fn statuses(caller: &Caller, links: &[String]) -> Vec<Value> {
 
 #[tokio::test]
 async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, motor) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let mut other = alarm_of(&motor, "cold");
     (other["severity"], other["time"]) = (json!("MINOR"), json!("2024-05-01T00:00:00Z"));
@@ -66,9 +63,7 @@ async fn alarms_that_match_get_the_status_and_the_others_keep_theirs() {
 
 #[tokio::test]
 async fn without_a_filter_it_is_refused_and_nothing_changes() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
 
     for filters in [
@@ -93,9 +88,7 @@ async fn without_a_filter_it_is_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn body_is_exactly_a_status() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let links = raise(&admin, &device, &["hot"]).await;
 
     for (body, status) in [
@@ -135,9 +128,7 @@ async fn only_the_administrator_of_alarms_may() {
 
 #[tokio::test]
 async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
     admin.put(&links[1], &json!({"status": "ACKNOWLEDGED"})).await;
     admin.put(&links[2], &json!({"status": "CLEARED"})).await;
@@ -148,7 +139,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 
     assert_eq!(statuses(&admin, &links).await, ["CLEARED", "ACKNOWLEDGED", "CLEARED"]);
     let id = |link: &String| link.rsplit('/').next().unwrap().to_owned();
-    let records = server.database().audit_records(&id(&links[0])).await;
+    let records = server.audit_records(&id(&links[0])).await;
     let expected = json!([{
         "type": "Alarm",
         "activity": "Alarm updated",
@@ -165,7 +156,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
     assert_eq!(json!(records), expected);
     // These links were changed by single PUTs before.
     for link in &links[1..] {
-        assert_eq!(server.database().audit_records(&id(link)).await.len(), 1);
+        assert_eq!(server.audit_records(&id(link)).await.len(), 1);
     }
     let shown = admin.read(&format!("/audit/auditRecords?source={}", id(&links[0]))).await;
     assert_eq!(shown["auditRecords"][0]["source"]["self"], links[0]);
@@ -173,9 +164,7 @@ async fn each_changed_alarm_has_one_audit_record_and_the_others_none() {
 
 #[tokio::test]
 async fn each_changed_alarm_is_published_once_and_the_others_are_not() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold", "wet"]).await;
     admin.put(&links[1], &json!({"status": "CLEARED"})).await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
@@ -196,9 +185,7 @@ async fn each_changed_alarm_is_published_once_and_the_others_are_not() {
 
 #[tokio::test]
 async fn alarm_that_would_be_a_second_open_one_is_left_out() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut links = Vec::new();
     // After the update, two alarms of type "hot" are cleared and one is open, two of "cold" are cleared, and one of
     // "wet".
@@ -216,9 +203,7 @@ async fn alarm_that_would_be_a_second_open_one_is_left_out() {
 
 #[tokio::test]
 async fn open_alarms_may_change_among_themselves() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let links = raise(&admin, &device, &["hot", "cold"]).await;
 
     assert_eq!(bulk(&admin, "status=ACTIVE", r#"{"status":"ACKNOWLEDGED"}"#).await, 200);
@@ -243,8 +228,7 @@ async fn other_tenants_are_not_concerned() {
 
 #[tokio::test]
 async fn transient_changes_nothing() {
-    let server = TestServer::shared().await;
-    let admin = server.admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let links = raise(&admin, &admin.create_device("pump").await, &["hot"]).await;
 
     for (mode, status) in [("TRANSIENT", 200), ("CEP", 422), ("x", 422)] {

@@ -1,9 +1,7 @@
 //! `DELETE /alarm/alarms?<filters>` (A-03, B-06).
 
-use serde_json::{Value, json};
-
+use super::*;
 use crate::harness::bulk_updates::{count_of, fill};
-use crate::harness::{Caller, TestServer, alarm_of, ids};
 
 async fn left(caller: &Caller) -> Vec<Value> {
     let list = caller.read("/alarm/alarms?pageSize=100&revert=true").await;

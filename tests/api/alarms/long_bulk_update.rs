@@ -1,13 +1,10 @@
 //! Bulk updates that continue after their response, at this server or another one (A-02; docs/rules.md#alarms).
 
 use std::collections::BTreeSet;
-use std::time::Duration;
-
-use serde_json::json;
 
 use super::bulk_update::{CLEARED, bulk, statuses};
+use super::*;
 use crate::harness::bulk_updates::{count_of, fill};
-use crate::harness::{TestDatabase, TestServer, alarm_of, eventually_within, soon};
 
 /// The time that a bulk update may take on a busy machine.
 const LONG: Duration = Duration::from_secs(90);
@@ -23,10 +20,10 @@ async fn longer_update_gets_202_and_continues() {
 
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
 
-    let unfinished = async || (server.database().count("bulk_alarm_updates").await == 0).then_some(());
-    eventually_within(LONG, "the end of the bulk update", unfinished).await;
+    let unfinished = async || server.count("bulk_alarm_updates").await == 0;
+    until_within(LONG, "the end of the bulk update", unfinished).await;
     assert_eq!(count_of(server.database(), "CLEARED").await, 3000);
-    assert_eq!(server.database().count("audit_records").await, 3000);
+    assert_eq!(server.count("audit_records").await, 3000);
     let told = session.receive(1500).await;
     let ids: Vec<i64> =
         told.iter().map(|told| told["data"]["data"]["id"].as_str().unwrap().parse().unwrap()).collect();
@@ -40,7 +37,7 @@ async fn alarms_raised_after_it_are_not_touched() {
     let admin = server.admin();
     let device = admin.create_device("pump").await;
     fill(server.database(), std::slice::from_ref(&device), 20_000).await;
-    let finished = async || server.database().count("bulk_alarm_updates").await == 0;
+    let finished = async || server.count("bulk_alarm_updates").await == 0;
 
     assert_eq!(bulk(&admin, "resolved=false", CLEARED).await, 202);
     let mut later = Vec::new();
@@ -77,13 +74,11 @@ async fn alarms_that_devices_send_meanwhile_are_changed_once_and_counted() {
     for sent in sent {
         raised += usize::from(soon("an answer", sent).await.unwrap()["count"] == 1);
     }
-    eventually_within(LONG, "the end of the bulk update", async || {
-        (server.database().count("bulk_alarm_updates").await == 0).then_some(())
-    })
-    .await;
+    until_within(LONG, "the end of the bulk update", async || server.count("bulk_alarm_updates").await == 0)
+        .await;
 
     assert_eq!(count_of(server.database(), "CLEARED").await, 5000);
-    assert_eq!(server.database().count("audit_records").await, 5000);
+    assert_eq!(server.count("audit_records").await, 5000);
     // Notifications arrive in the order of commits, so the last one about an alarm shows its final state.
     let mut last = std::collections::BTreeMap::new();
     for message in session.receive(5000 + 100).await {
@@ -117,8 +112,8 @@ async fn exactly_one_of_two_servers_continues_the_rest() {
     .await;
     let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
 
-    eventually_within(LONG, "the end of the bulk update", async || {
-        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    until_within(LONG, "the end of the bulk update", async || {
+        database.count("bulk_alarm_updates").await == 0
     })
     .await;
 

@@ -1,8 +1,6 @@
 //! Severity mapping (A-10).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Response, TestServer, alarm_of, eventually, ids, without};
+use super::*;
 
 const OPTIONS: &str = "/tenant/options";
 
@@ -76,8 +74,8 @@ async fn mapping_comes_before_deduplication_which_keeps_the_severity() {
 
 #[tokio::test]
 async fn severity_none_suppresses_the_alarm() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     map(&admin, "hot", "NONE|whatever").await;
 
     let mut posted = alarm_of(&device, "hot");
@@ -92,7 +90,7 @@ async fn severity_none_suppresses_the_alarm() {
         assert_eq!(body[name], posted[name], "{name}");
     }
     assert_eq!(body["source"]["id"], json!(device));
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
     // The suppressed alarm was not published: the first notification is that of the next alarm.
     let heard = admin.raise_alarm(&device, "cold").await;
     assert_eq!(session.receive(1).await[0]["data"]["data"], heard);
@@ -149,9 +147,9 @@ async fn mapping_set_at_one_server_counts_at_the_other() {
     map(&on_a, "hot", "NONE").await;
 
     // The database notifies the other server.
-    eventually("a mapping at the other server", async || {
+    until("a mapping at the other server", async || {
         let alarm = on_b.raise_alarm(&device, "hot").await;
-        alarm.get("id").is_none().then_some(())
+        alarm.get("id").is_none()
     })
     .await;
 }
@@ -161,8 +159,8 @@ async fn value_that_is_not_a_mapping_is_refused() {
     let (_server, admin) = TestServer::shared().await.with_admin();
 
     for value in ["major|x", "FATAL|x", "Too hot", "none|", "CRITICAL,MAJOR|x"] {
-        let answer = map(&admin, "hot", value).await.expect(422);
-        assert!(answer.message().contains("'hot'") && answer.message().contains(value), "{}", answer.text);
+        let refused = map(&admin, "hot", value).await.expect_message(422, "'hot'");
+        assert!(refused.message().contains(value), "{}", refused.text);
         let path = format!("{OPTIONS}/alarm.type.mapping/hot");
         assert_eq!(admin.put(&path, &json!({"value": value})).await.status, 422, "{value}");
         let category = json!({"cold": "MAJOR|", "hot": value});
@@ -177,10 +175,10 @@ async fn value_that_is_not_a_mapping_is_refused() {
 
 #[tokio::test]
 async fn value_that_was_written_past_the_check_counts_as_absent() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let insert = "INSERT INTO options (tenant, category, key, value) VALUES \
-        ('main', 'alarm.type.mapping', 'hot', 'FATAL|x'), ('main', 'alarm.type.mapping', 'cold', 'MINOR|x')";
-    server.database().execute(insert, &[]).await;
+        ($1, 'alarm.type.mapping', 'hot', 'FATAL|x'), ($1, 'alarm.type.mapping', 'cold', 'MINOR|x')";
+    server.execute(insert, &[]).await;
 
     let (hot, cold) = (admin.raise_alarm(&device, "hot").await, admin.raise_alarm(&device, "cold").await);
 

@@ -10,3 +10,5 @@ mod repeat;
 mod roles;
 mod several_servers;
 mod update;
+
+use crate::harness::prelude::*;

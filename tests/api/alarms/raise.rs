@@ -1,8 +1,6 @@
 //! New alarms.
 
-use serde_json::{Value, json};
-
-use crate::harness::{TestServer, alarm_of, redacted};
+use super::*;
 
 fn whole_alarm(more: Value) -> Value {
     let mut alarm = json!({
@@ -134,15 +132,15 @@ async fn new_alarm_is_published_as_create_with_the_whole_alarm() {
 
 #[tokio::test]
 async fn rejected_alarm_is_neither_stored_nor_published() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     for body in [json!({"type": "bad"}), alarm_of("4711", "bad"), json!({"severity": "BAD"})] {
         assert_eq!(admin.post("/alarm/alarms", &body).await.status, 422, "{body}");
     }
     admin.raise_alarm(&device, "good").await;
 
-    assert_eq!(server.database().count("alarms").await, 1);
+    assert_eq!(server.count("alarms").await, 1);
     let told = session.receive(1).await;
     assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!("good")));
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn raise_at(caller: &Caller, device: &str, time: &str) -> Value {
     let mut alarm = alarm_of(device, "hot");
@@ -14,7 +12,7 @@ async fn raise_at(caller: &Caller, device: &str, time: &str) -> Value {
 
 #[tokio::test]
 async fn second_alarm_of_same_source_and_type_increments_count() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     let mut again = alarm_of(&device, "hot");
     for (member, value) in [
@@ -35,7 +33,7 @@ async fn second_alarm_of_same_source_and_type_increments_count() {
     assert_eq!((answer.status, answer.header("Location")), (201, first["self"].as_str()));
     assert_eq!(answer.json(), expected, "nothing but count and time changes");
     assert_eq!(admin.read("/alarm/alarms").await["alarms"], json!([expected]));
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
 }
 
 #[tokio::test]
@@ -130,8 +128,8 @@ async fn other_types_and_other_sources_do_not_count() {
 
 #[tokio::test]
 async fn repetition_is_published_as_update_with_the_new_count() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let first = admin.raise_alarm(&device, "hot").await;
     let second = admin.raise_alarm(&device, "hot").await;
@@ -143,9 +141,11 @@ async fn repetition_is_published_as_update_with_the_new_count() {
 
 #[tokio::test]
 async fn twenty_parallel_identical_alarms_are_one_with_count_20() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen(&format!("/alarms/{device}")).await;
 
     let posts: Vec<_> = (0..20)

@@ -1,37 +1,6 @@
 //! Tests who may read and write alarms (docs/rules.md#alarms).
 
-use serde_json::json;
-
-use crate::harness::{TestServer, alarm_of};
-
-#[tokio::test]
-async fn read_role_reads_and_does_not_write() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let alarm = admin.raise_alarm(&device, "hot").await;
-    let link = alarm["self"].as_str().unwrap();
-    let reader = server.user_with("reader", &["ROLE_ALARM_READ"]).await;
-
-    assert_eq!(reader.get("/alarm/alarms").await.status, 200);
-    assert_eq!(reader.get(link).await.status, 200);
-    assert_eq!(reader.post("/alarm/alarms", &alarm_of(&device, "hot")).await.status, 403);
-    assert_eq!(reader.put(link, &json!({"status": "CLEARED"})).await.status, 403);
-    assert_eq!(admin.read(link).await, alarm);
-}
-
-#[tokio::test]
-async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
-    let administrator = server.user_with("administrator", &["ROLE_ALARM_ADMIN"]).await;
-
-    let raised = administrator.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
-
-    let link = raised.header("Location").unwrap();
-    assert_eq!(raised.status, 201, "{}", raised.text);
-    assert_eq!(administrator.put(link, &json!({"status": "CLEARED"})).await.status, 200);
-    assert_eq!(administrator.get("/alarm/alarms").await.status, 403);
-    assert_eq!(administrator.get(link).await.status, 403);
-}
+use super::*;
 
 #[tokio::test]
 async fn misspelt_role_of_the_channel_table_grants_nothing() {
@@ -43,11 +12,10 @@ async fn misspelt_role_of_the_channel_table_grants_nothing() {
 
 #[tokio::test]
 async fn caller_with_neither_role_nor_ownership_may_not_raise() {
-    let server = TestServer::start().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &["ROLE_INVENTORY_READ"]).await;
 
     nobody.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }

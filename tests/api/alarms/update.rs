@@ -1,8 +1,6 @@
 //! PUT of an alarm and its audit record (docs/rules.md#alarms; ).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn put(caller: &Caller, alarm: &Value, change: Value) -> crate::harness::Response {
     caller.put(alarm["self"].as_str().unwrap(), &change).await
@@ -36,7 +34,7 @@ async fn put_changes_text_status_severity_and_fragments_and_ignores_the_rest() {
 
 #[tokio::test]
 async fn change_writes_one_audit_record() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut body = alarm_of(&admin.create_device("pump").await, "hot");
     body["plat_Old"] = json!({"x": 1});
     let alarm = admin.create("/alarm/alarms", &body).await;
@@ -44,7 +42,7 @@ async fn change_writes_one_audit_record() {
     let change = json!({"status": "ACKNOWLEDGED", "severity": "CRITICAL", "plat_Old": null, "plat_New": [1]});
     put(&admin, &alarm, change).await;
 
-    let records = server.database().audit_records(alarm["id"].as_str().unwrap()).await;
+    let records = server.audit_records(alarm["id"].as_str().unwrap()).await;
     let changes = json!([
         {"attribute": "status", "type": "String", "previousValue": "ACTIVE", "newValue": "ACKNOWLEDGED",
          "changeType": "REPLACED"},
@@ -61,21 +59,21 @@ async fn change_writes_one_audit_record() {
 
 #[tokio::test]
 async fn audit_record_names_the_user_who_changed() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
     let joe = server.user_with("joe", &["ROLE_ALARM_ADMIN"]).await;
 
     put(&joe, &alarm, json!({"text": "Cooler"})).await;
     put(&admin, &alarm, json!({"text": "Cold"})).await;
 
-    let records = server.database().audit_records(alarm["id"].as_str().unwrap()).await;
+    let records = server.audit_records(alarm["id"].as_str().unwrap()).await;
     let users: Vec<_> = records.iter().map(|record| record["user"].as_str().unwrap()).collect();
     assert_eq!(users, ["joe", "admin"]);
 }
 
 #[tokio::test]
 async fn identical_put_changes_nothing() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mut body = alarm_of(&device, "hot");
     body["plat_Detail"] = json!({"a": 1, "b": 2.0});
     let alarm = admin.create("/alarm/alarms", &body).await;
@@ -90,7 +88,7 @@ async fn identical_put_changes_nothing() {
     for answer in [as_read, reordered, empty] {
         assert_eq!((answer.status, answer.json()), (200, alarm.clone()));
     }
-    assert_eq!(server.database().count("audit_records").await, 1, "of the last change only");
+    assert_eq!(server.count("audit_records").await, 1, "of the last change only");
     let told = session.receive(1).await;
     assert_eq!((told.len(), &told[0]["data"]["data"]["text"]), (1, &json!("Cooler")));
 }
@@ -122,7 +120,7 @@ async fn cleared_alarm_is_opened_again_while_no_other_is_open() {
 
 #[tokio::test]
 async fn cleared_alarm_is_not_opened_again_beside_an_open_one() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let first = admin.raise_alarm(&device, "hot").await;
     put(&admin, &first, json!({"status": "CLEARED"})).await;
     let second = admin.raise_alarm(&device, "hot").await;
@@ -131,7 +129,7 @@ async fn cleared_alarm_is_not_opened_again_beside_an_open_one() {
         put(&admin, &first, json!({"status": status})).await.expect_error(409, "alarm/Update Conflict");
     }
     assert_eq!(admin.read(first["self"].as_str().unwrap()).await["status"], "CLEARED");
-    assert_eq!(server.database().audit_records(first["id"].as_str().unwrap()).await.len(), 1);
+    assert_eq!(server.audit_records(first["id"].as_str().unwrap()).await.len(), 1);
     let again = admin.raise_alarm(&device, "hot").await;
     assert_eq!((&again["id"], &again["count"]), (&second["id"], &json!(2)));
 }
@@ -154,7 +152,7 @@ async fn wrong_values_are_422_and_change_nothing() {
 
 #[tokio::test]
 async fn parallel_changes_of_different_members_all_stay_with_one_record_each() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
 
     let changes: Vec<_> = (0..10)
@@ -171,7 +169,7 @@ async fn parallel_changes_of_different_members_all_stay_with_one_record_each() {
     for n in 0..10 {
         assert_eq!(stored[format!("plat_{n}")], n);
     }
-    assert_eq!(server.database().audit_records(alarm["id"].as_str().unwrap()).await.len(), 10);
+    assert_eq!(server.audit_records(alarm["id"].as_str().unwrap()).await.len(), 10);
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! Limits of the unpacked size of an archive (W-02), which is counted while it is unpacked, whatever its headers say.
 
-use super::{create, stored};
-use crate::harness::{Entry, TestServer, archive, end_of_archive, eventually, upload};
+use super::*;
 
 fn index() -> Entry {
     Entry::stored("index.html", "x")
@@ -14,8 +13,7 @@ async fn refused(server: &TestServer, id: &str, archive: &[u8]) -> String {
 
 #[tokio::test]
 async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("bomb", vec![0; 20 << 20]);
     let mut lying = bomb.clone();
     lying.length = 1000;
@@ -25,13 +23,12 @@ async fn entry_of_more_than_a_hundred_times_its_packed_size_is_refused() {
 
     assert!(honest.contains("'bomb'") && honest.contains("100 times"), "{honest}");
     assert!(lying.contains("'bomb'") && lying.contains("larger than its declared"), "{lying}");
-    eventually("nothing is left", async || (stored(&server).await == (0, 0, 0)).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == (0, 0, 0)).await;
 }
 
 #[tokio::test]
 async fn many_small_bombs_are_refused_together() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let bomb = Entry::deflated("x", vec![0; 1 << 20]);
     let bombs = (0..200).map(|n| Entry { name: format!("bomb{n}").into_bytes(), ..bomb.clone() });
     let entries: Vec<_> = [index()].into_iter().chain(bombs).collect();
@@ -43,8 +40,7 @@ async fn many_small_bombs_are_refused_together() {
 
 #[tokio::test]
 async fn first_megabyte_of_an_entry_may_have_any_ratio() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     // The file compresses to few bytes, as a page with one repeated line does.
     let page = Entry::deflated("page.txt", vec![b'a'; 900_000]);
     let noise: Vec<u8> = (0..20_000_u32)
@@ -53,7 +49,7 @@ async fn first_megabyte_of_an_entry_may_have_any_ratio() {
 
     upload(&admin, &id, &archive(&[index(), page, Entry::stored("noise", noise)])).await.expect(204);
 
-    assert_eq!(admin.get("/apps/web/page.txt").await.text.len(), 900_000);
+    assert_eq!(admin.get("/apps/web-<tenant>/page.txt").await.text.len(), 900_000);
 }
 
 #[tokio::test]
@@ -74,8 +70,7 @@ async fn no_more_comes_out_than_the_setting_says() {
 
 #[tokio::test]
 async fn archive_has_at_most_ten_thousand_entries() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let of = |count: usize| {
         let files = (1..count).map(|n| Entry::stored(format!("f{n}"), ""));
         archive(&[index()].into_iter().chain(files).collect::<Vec<_>>())
@@ -90,8 +85,7 @@ async fn archive_has_at_most_ten_thousand_entries() {
 
 #[tokio::test]
 async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() {
-    let server = TestServer::start().await;
-    let id = create(&server.admin(), "HOSTED", "web").await;
+    let (server, _admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     // The zip64 end record claims a million entries, but there is no list.
     let mut claim = Vec::new();
     claim.extend(b"PK\x06\x06");
@@ -108,14 +102,13 @@ async fn long_form_of_the_end_is_refused_whatever_number_of_entries_it_claims() 
 
 #[tokio::test]
 async fn archive_in_an_archive_stays_closed() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let bomb = archive(&[Entry::deflated("../bomb", vec![0; 20 << 20])]);
     let (length, digest) = (bomb.len(), ring::digest::digest(&ring::digest::SHA256, &bomb));
 
     assert_eq!(upload(&admin, &id, &archive(&[index(), Entry::stored("a.zip", bomb)])).await.status, 204);
 
-    let response = admin.request("GET", "/apps/web/a.zip").head().await;
+    let response = admin.request("GET", "/apps/web-<tenant>/a.zip").head().await;
     assert_eq!(response.headers()["content-type"], "application/zip");
     let bytes = response.bytes().await.unwrap();
     assert_eq!(bytes.len(), length);

@@ -1,8 +1,7 @@
 //! Malicious archives (W-02): they are rejected with 422, which names the entry and the rule, and the previous version
 //! stays.
 
-use super::{create, show, stored};
-use crate::harness::{Entry, LINK, TestServer, archive, end_of_archive, eventually, upload, web_archive};
+use super::*;
 
 /// An archive of `index.html` and this entry.
 fn with(entry: Entry) -> Vec<u8> {
@@ -107,8 +106,7 @@ fn archives() -> Vec<(Vec<u8>, &'static str, &'static str)> {
 
 #[tokio::test]
 async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &web_archive(&[("old.txt", "old")])).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
 
@@ -122,14 +120,13 @@ async fn hostile_archive_is_refused_by_its_entry_and_the_rule_and_changes_nothin
     }
 
     assert_eq!(show(&admin, &id).await, before);
-    assert_eq!(admin.get("/apps/web/old.txt").await.text, "old");
-    eventually("nothing is left behind", async || (stored(&server).await == rows).then_some(())).await;
+    assert_eq!(admin.get("/apps/web-<tenant>/old.txt").await.text, "old");
+    until("nothing is left behind", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
 async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_them() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let whole = archive(&[Entry::stored("index.html", "x")]);
     let list = whole.len() - 22 - 56;
     // A self-extracting archive: everything is four bytes further back.
@@ -139,20 +136,17 @@ async fn bytes_before_the_first_entry_are_refused_also_when_the_list_knows_of_th
     shifted.truncate(end);
     shifted.extend(end_of_archive(1, 56, list as u32 + 4));
 
-    let answer = upload(&admin, &id, &shifted).await.expect(422);
-
-    assert!(answer.message().contains("before the first entry"), "{}", answer.text);
+    upload(&admin, &id, &shifted).await.expect_message(422, "before the first entry");
 }
 
 #[tokio::test]
 async fn directories_of_an_archive_are_not_files() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let directory = Entry::stored("docs/", "");
     let file = Entry::stored("docs/a.txt", "hello");
 
     upload(&admin, &id, &archive(&[directory, Entry::stored("index.html", "x"), file])).await.expect(204);
 
-    assert_eq!(admin.get("/apps/web/docs/a.txt").await.text, "hello");
+    assert_eq!(admin.get("/apps/web-<tenant>/docs/a.txt").await.text, "hello");
     assert_eq!(stored(&server).await, (1, 1, 2));
 }

@@ -1,14 +1,10 @@
 //! The members of an application that `platform.json` changes (W-03).
 
-use serde_json::{Value, json};
-
-use super::{create, show, stored};
-use crate::harness::{ADMIN_PASSWORD, Entry, TestServer, archive, eventually, service_archive, upload};
+use super::*;
 
 #[tokio::test]
 async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
     let manifest = json!({
         "apiVersion": "1",
         "name": "pump",
@@ -27,8 +23,7 @@ async fn manifest_is_kept_as_it_was_sent_with_members_nobody_knows() {
 
 #[tokio::test]
 async fn roles_of_the_manifest_overwrite_those_of_the_application_and_absent_ones_do_not() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
     let roles = async || {
         let application = show(&admin, &id).await;
         (application["requiredRoles"].clone(), application["roles"].clone())
@@ -65,8 +60,7 @@ async fn service_users_hold_what_a_new_manifest_requires_at_once() {
 
 #[tokio::test]
 async fn microservice_is_served_where_its_manifest_says_else_at_its_name() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
 
     assert_eq!(upload(&admin, &id, &service_archive(r#"{"contextPath":"/pump-v2"}"#)).await.status, 204);
     let named = show(&admin, &id).await["contextPath"].clone();
@@ -89,13 +83,12 @@ async fn context_path_that_is_taken_is_409_and_the_version_before_stays() {
 
     assert!(answer.message().contains("taken"), "{}", answer.text);
     assert_eq!(show(&admin, &id).await, before);
-    eventually("nothing is left", async || (stored(&server).await == rows).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
 async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
 
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(300 << 10));
     for (manifest, message) in [
@@ -119,8 +112,7 @@ async fn wrong_manifest_is_422_and_names_the_file_and_the_member() {
 
 #[tokio::test]
 async fn web_application_may_have_a_manifest_and_keeps_its_context_path() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let manifest = Entry::stored("platform.json", r#"{"contextPath":"other","roles":["ROLE_WEB_READ"]}"#);
     let index = Entry::stored("index.html", "x");
 
@@ -128,7 +120,7 @@ async fn web_application_may_have_a_manifest_and_keeps_its_context_path() {
     let application = show(&admin, &id).await;
     assert_eq!(upload(&admin, &id, &archive(&[index])).await.status, 204);
 
-    assert_eq!(application["contextPath"], "web");
+    assert_eq!(application["contextPath"], "web-main");
     assert_eq!(application["roles"], json!(["ROLE_WEB_READ"]));
     assert_eq!(application["manifest"]["contextPath"], "other");
     assert_eq!(show(&admin, &id).await.get("manifest").unwrap_or(&Value::Null), &Value::Null);

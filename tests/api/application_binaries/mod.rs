@@ -6,18 +6,18 @@ mod manifests;
 mod upload;
 mod versions;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestServer};
+use crate::harness::prelude::*;
 
 const APPLICATIONS: &str = "/application/applications";
 
-/// Creates a new application of this type and returns its id. Its context path is its name.
+/// Creates a new application of this type and returns its id. The context path of a web application is its name and the
+/// tenant.
 async fn create(caller: &Caller, kind: &str, name: &str) -> String {
-    let mut body = json!({"name": name, "key": format!("{name}-key"), "type": kind});
+    let key = format!("{name}-{}-key", caller.tenant());
+    let mut body = json!({"name": name, "key": key, "type": kind});
     match kind {
         "HOSTED" => {
-            body["contextPath"] = json!(name);
+            body["contextPath"] = json!(format!("{name}-{}", caller.tenant()));
             body["resourcesUrl"] = json!("/");
         }
         "EXTERNAL" => body["externalUrl"] = json!("https://example.com/"),
@@ -26,13 +26,19 @@ async fn create(caller: &Caller, kind: &str, name: &str) -> String {
     caller.create(APPLICATIONS, &body).await["id"].as_str().unwrap().to_owned()
 }
 
+/// Returns a server, its administrator, and the id of a new application of this type.
+async fn with_application(server: TestServer, kind: &str, name: &str) -> (TestServer, Caller, String) {
+    let (server, admin) = server.with_admin();
+    let id = create(&admin, kind, name).await;
+    (server, admin, id)
+}
+
 async fn show(caller: &Caller, id: &str) -> Value {
     caller.read(&format!("{APPLICATIONS}/{id}")).await
 }
 
 /// Returns the numbers of binaries and of their rows; a failed upload leaves none.
 async fn stored(server: &TestServer) -> (i64, i64, i64) {
-    let database = server.database();
-    let count = async |table| database.count(table).await;
+    let count = async |table| server.count(table).await;
     (count("binaries").await, count("binary_chunks").await, count("application_files").await)
 }

@@ -1,12 +1,6 @@
 //! `POST /application/applications/<id>/binaries` as W-01 and W-02 say.
 
-use serde_json::json;
-
-use super::{APPLICATIONS, create, show, stored};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Entry, MEDIA, RawConnection, Response, TestServer, archive, eventually, form,
-    service_archive, upload, web_archive,
-};
+use super::*;
 
 /// Uploads with these headers.
 async fn upload_with(caller: &Caller, id: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Response {
@@ -21,8 +15,7 @@ const FORM: (&str, &str) = ("Content-Type", "multipart/form-data; boundary=b");
 
 #[tokio::test]
 async fn upload_is_204_and_sets_the_active_version() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(show(&admin, &id).await.get("activeVersionId"), None);
 
     let answer = upload(&admin, &id, &web_archive(&[("a/b.txt", "hello")])).await;
@@ -30,13 +23,12 @@ async fn upload_is_204_and_sets_the_active_version() {
     assert_eq!((answer.status, &*answer.text), (204, ""));
     let application = show(&admin, &id).await;
     assert!(application["activeVersionId"].as_str().is_some_and(|id| !id.is_empty()), "{application}");
-    assert_eq!(server.admin().get("/apps/web/a/b.txt").await.text, "hello");
+    assert_eq!(server.admin().get("/apps/web-<tenant>/a/b.txt").await.text, "hello");
 }
 
 #[tokio::test]
 async fn upload_that_names_a_json_type_is_201_with_the_application() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let media_type = format!("{MEDIA}application+json");
 
     for accept in ["application/json", &media_type, "text/html, application/json;q=0.5"] {
@@ -44,7 +36,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
         let answer = upload_with(&admin, &id, &[FORM, ("Accept", accept)], body).await.expect(201);
 
         assert_eq!(answer.json(), show(&admin, &id).await, "{accept}");
-        assert_eq!(answer.json()["key"], "web-key", "{accept}");
+        assert_eq!(answer.json()["key"], format!("web-{}-key", server.tenant()), "{accept}");
         let link = format!("{}{APPLICATIONS}/{id}", server.base());
         assert_eq!(answer.header("Location"), Some(&*link), "{accept}");
     }
@@ -57,8 +49,7 @@ async fn upload_that_names_a_json_type_is_201_with_the_application() {
 
 #[tokio::test]
 async fn upload_needs_the_part_file_once_in_a_form() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let whole = web_archive(&[]);
     let twice = [&form("file", &whole)[..form("file", &whole).len() - 6], b"\r\n", &form("file", &whole)[..]]
         .concat();
@@ -89,9 +80,7 @@ async fn applications_without_an_archive_take_none() {
     for kind in ["EXTERNAL", "APAMA_CEP_RULE"] {
         let id = create(&admin, kind, kind).await;
 
-        let answer = upload(&admin, &id, &web_archive(&[])).await.expect(422);
-
-        assert!(answer.message().contains(kind), "{}", answer.text);
+        upload(&admin, &id, &web_archive(&[])).await.expect_message(422, kind);
     }
 }
 
@@ -144,8 +133,8 @@ async fn only_owners_with_the_role_upload() {
 #[tokio::test]
 async fn archive_beyond_the_setting_is_413_however_it_comes() {
     const LIMIT: usize = 300_000;
-    let server = TestServer::start_with(|settings| settings.limits.application_bytes = LIMIT).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.application_bytes = LIMIT).await.with_admin();
     let id = create(&admin, "HOSTED", "web").await;
     let fill = |length: usize| {
         let empty = archive(&[Entry::stored("index.html", "")]).len();
@@ -158,13 +147,12 @@ async fn archive_beyond_the_setting_is_413_however_it_comes() {
 
     assert_eq!((answer.status, far_beyond.status), (413, 413), "{}", answer.text);
     assert!(answer.message().contains("300000"), "{}", answer.text);
-    eventually("nothing is left", async || (stored(&server).await.0 == 1).then_some(())).await;
+    until("nothing is left", async || stored(&server).await.0 == 1).await;
 }
 
 #[tokio::test]
 async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "service").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "service").await;
 
     upload(&admin, &id, &service_archive(r#"{"apiVersion":"1"}"#)).await.expect(204);
 
@@ -178,8 +166,7 @@ async fn microservice_is_uploaded_with_its_image_which_is_not_served() {
 
 #[tokio::test]
 async fn upload_in_chunks_without_a_length_is_taken() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let body = form("file", &web_archive(&[("a.txt", "hello")]));
     let mut connection = RawConnection::open(server.address()).await;
 
@@ -195,5 +182,5 @@ async fn upload_in_chunks_without_a_length_is_taken() {
     connection.send("0\r\n\r\n").await;
 
     connection.read_until("HTTP/1.1 204").await;
-    assert_eq!(admin.get("/apps/web/a.txt").await.text, "hello");
+    assert_eq!(admin.get("/apps/web-<tenant>/a.txt").await.text, "hello");
 }

@@ -1,12 +1,6 @@
 //! A new version replaces the old one completely and at once (W-02), however an upload ends.
 
-use futures_util::future::join_all;
-
-use super::{APPLICATIONS, create, show, stored};
-use crate::harness::{
-    Caller, Entry, RawConnection, TestServer, archive, eventually, form, service_archive, soon, upload,
-    web_archive,
-};
+use super::*;
 
 /// Returns the contents of three files, which name their version. The last one is longer than a row of the database.
 fn version(name: &str) -> Vec<u8> {
@@ -15,23 +9,22 @@ fn version(name: &str) -> Vec<u8> {
 }
 
 async fn served(caller: &Caller) -> [String; 2] {
-    let [page, file] = ["/apps/web/", "/apps/web/a.txt"].map(|path| caller.get(path));
+    let [page, file] = ["/apps/web-<tenant>/", "/apps/web-<tenant>/a.txt"].map(|path| caller.get(path));
     [page.await.text, file.await.text]
 }
 
 #[tokio::test]
 async fn next_upload_takes_the_place_of_the_one_before() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     let first = archive(&[Entry::stored("index.html", "first"), Entry::stored("gone.txt", "gone")]);
     assert_eq!(upload(&admin, &id, &first).await.status, 204);
     let before = show(&admin, &id).await;
-    assert_eq!(admin.get("/apps/web/gone.txt").await.status, 200);
+    assert_eq!(admin.get("/apps/web-<tenant>/gone.txt").await.status, 200);
 
     assert_eq!(upload(&admin, &id, &version("second")).await.status, 204);
 
     assert_eq!(served(&admin).await, ["second", "second"]);
-    assert_eq!(admin.get("/apps/web/gone.txt").await.status, 404);
+    assert_eq!(admin.get("/apps/web-<tenant>/gone.txt").await.status, 404);
     assert_ne!(show(&admin, &id).await["activeVersionId"], before["activeVersionId"]);
     let (binaries, _, files) = stored(&server).await;
     assert_eq!((binaries, files), (1, 3));
@@ -39,8 +32,7 @@ async fn next_upload_takes_the_place_of_the_one_before() {
 
 #[tokio::test]
 async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::shared().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let (before, rows) = (show(&admin, &id).await, stored(&server).await);
     let body = form("file", &archive(&[Entry::stored("index.html", "new".repeat(300_000))]));
@@ -54,13 +46,12 @@ async fn client_that_vanishes_in_the_middle_changes_nothing_and_leaves_nothing()
 
     assert_eq!(show(&admin, &id).await, before);
     assert_eq!(served(&admin).await, ["old", "old"]);
-    eventually("nothing is left", async || (stored(&server).await == rows).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == rows).await;
 }
 
 #[tokio::test]
 async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("old")).await.status, 204);
     let body = form("file", &version("new"));
 
@@ -75,7 +66,7 @@ async fn client_that_vanishes_behind_its_last_byte_leaves_one_version_whole() {
     let database = server.shared_database();
     server.stop().await;
     let server = TestServer::start_on(&database, |_| {}).await;
-    eventually("one binary is left", async || (stored(&server).await.0 == 1).then_some(())).await;
+    until("one binary is left", async || stored(&server).await.0 == 1).await;
     let [page, file] = served(&server.admin()).await;
     assert!(page == file && ["old", "new"].contains(&&*page), "{page} {file}");
     assert_eq!(stored(&server).await.2, 3);
@@ -106,15 +97,14 @@ async fn of_uploads_at_once_one_wins_whole_at_two_servers_too() {
     assert!(answers.iter().all(|answer| answer.status == 204));
     let [page, file] = served(&admin).await;
     assert!(page == file && page.starts_with("version"), "{page} {file}");
-    assert_eq!(admin.get("/apps/web/long.txt").await.text, page.repeat(100_000));
+    assert_eq!(admin.get("/apps/web-<tenant>/long.txt").await.text, page.repeat(100_000));
     let (binaries, _, files) = stored(&server).await;
     assert_eq!((binaries, files), (1, 3));
 }
 
 #[tokio::test]
 async fn clone_has_the_content_of_its_original_and_keeps_it() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
     let clone = admin.request("POST", &format!("{APPLICATIONS}/{id}/clone")).accepting_json().send().await;
@@ -124,15 +114,14 @@ async fn clone_has_the_content_of_its_original_and_keeps_it() {
     let clone = clone.json();
     assert!(clone["activeVersionId"].is_string(), "{clone}");
     assert_ne!(clone["activeVersionId"], show(&admin, &id).await["activeVersionId"]);
-    assert_eq!(admin.get("/apps/cloneweb/").await.text, "one");
-    assert_eq!(admin.get("/apps/cloneweb/long.txt").await.text, "one".repeat(100_000));
+    assert_eq!(admin.get("/apps/cloneweb-<tenant>/").await.text, "one");
+    assert_eq!(admin.get("/apps/cloneweb-<tenant>/long.txt").await.text, "one".repeat(100_000));
     assert_eq!(served(&admin).await, ["two", "two"]);
 }
 
 #[tokio::test]
 async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "MICROSERVICE", "pump").await;
+    let (_server, admin, id) = with_application(TestServer::start().await, "MICROSERVICE", "pump").await;
     let manifest = r#"{"contextPath":"pump","requiredRoles":["ROLE_ALARM_READ"],"version":"1"}"#;
     assert_eq!(upload(&admin, &id, &service_archive(manifest)).await.status, 204);
 
@@ -146,8 +135,7 @@ async fn clone_of_a_microservice_says_of_itself_what_the_original_does() {
 
 #[tokio::test]
 async fn version_goes_with_its_application() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     assert_eq!(upload(&admin, &id, &version("one")).await.status, 204);
 
     server.database().execute("DELETE FROM applications WHERE name = 'web'", &[]).await;
@@ -157,8 +145,7 @@ async fn version_goes_with_its_application() {
 
 #[tokio::test]
 async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let id = create(&admin, "HOSTED", "web").await;
+    let (server, admin, id) = with_application(TestServer::start().await, "HOSTED", "web").await;
     let body = form("file", &version("one"));
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(head(&admin, &id, body.len())).await;
@@ -169,5 +156,5 @@ async fn upload_of_an_application_that_is_deleted_meanwhile_is_404_and_leaves_no
     connection.send(&body[body.len() / 2..]).await;
 
     connection.read_until("HTTP/1.1 404").await;
-    eventually("nothing is left", async || (stored(&server).await == (0, 0, 0)).then_some(())).await;
+    until("nothing is left", async || stored(&server).await == (0, 0, 0)).await;
 }

@@ -1,10 +1,7 @@
 //! Audit records of requests with a known key name its application (C-05, Y-03).
 
-use serde_json::json;
-
-use super::{KEY, RECORDS, insert_application, keyed, named, record, recorded};
+use super::*;
 use crate::harness::operations::{OPERATIONS, queue};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, eventually};
 
 /// A server that knows the application `cockpit` by the key `k-cockpit`.
 async fn server() -> TestServer {
@@ -44,11 +41,7 @@ async fn changes_of_alarms_and_operations_name_the_application() {
 
     let expected = [format!("Alarm: {alarm}"), format!("Operation: {operation}")];
     assert_eq!(recorded(&admin, "cockpit").await, expected);
-    assert_eq!(
-        server.database().audit_records(alarm).await.len(),
-        2,
-        "the change without a key is recorded too"
-    );
+    assert_eq!(server.audit_records(alarm).await.len(), 2, "the change without a key is recorded too");
 }
 
 #[tokio::test]
@@ -94,14 +87,14 @@ async fn every_record_of_a_bulk_change_names_the_application() {
     let status = bulk.json(&json!({"status": "CLEARED"})).send().await.status;
 
     assert!([200, 202].contains(&status), "{status}");
-    eventually("the records", async || (recorded(&admin, "cockpit").await.len() == 3).then_some(())).await;
+    until("the records", async || recorded(&admin, "cockpit").await.len() == 3).await;
 }
 
 #[tokio::test]
 async fn rows_have_the_key_of_their_request() {
-    let server = server().await;
+    let (_server, admin) = server().await.with_admin();
     let send = async |rows: &str| {
-        let request = server.admin().request("POST", "/s").header("Accept", "text/plain");
+        let request = admin.request("POST", "/s").header("Accept", "text/plain");
         let request = request.header("X-Device-Id", "sn-1").header(KEY, "k-cockpit");
         let answer = request.body(rows).send().await;
         assert_eq!((answer.status, &*answer.text), (200, ""));
@@ -110,7 +103,7 @@ async fn rows_have_the_key_of_their_request() {
     send("100\n301,hot").await;
     send("306,hot").await;
 
-    assert_eq!(recorded(&server.admin(), "cockpit").await.len(), 1, "one alarm was cleared");
+    assert_eq!(recorded(&admin, "cockpit").await.len(), 1, "one alarm was cleared");
 }
 
 #[tokio::test]

@@ -4,10 +4,8 @@ mod audit;
 mod several_servers;
 mod unknown;
 
-use serde_json::{Value, json};
-
 use crate::harness::application_keys::{KEY, announce, insert_application};
-use crate::harness::{Caller, Request, TestServer, eventually};
+use crate::harness::prelude::*;
 
 const RECORDS: &str = "/audit/auditRecords";
 
@@ -36,10 +34,7 @@ async fn named(caller: &Caller, key: &str) -> Value {
 
 /// Waits until a server names this application for a key, because it learns of changes with a delay.
 async fn until_named(server: &TestServer, key: &str, application: Value) {
-    eventually("the application of the key", async || {
-        (named(&server.admin(), key).await == application).then_some(())
-    })
-    .await;
+    until("the application of the key", async || named(&server.admin(), key).await == application).await;
 }
 
 /// Activities of the audit records of an application, oldest first.

@@ -1,9 +1,6 @@
 //! A server drops cached keys when an application changes, whichever server changed it.
 
-use serde_json::{Value, json};
-
-use super::{announce, insert_application, named, until_named};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn renamed_and_deleted_application_is_felt_on_two_servers() {

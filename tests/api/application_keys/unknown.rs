@@ -1,9 +1,6 @@
 //! A key does not authenticate anybody, and an unknown key has no effect (C-05).
 
-use serde_json::{Value, json};
-
-use super::{KEY, insert_application, keyed, named, record, until_named};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn unknown_key_is_ignored_whatever_it_is() {
@@ -34,8 +31,8 @@ async fn key_is_not_a_credential_and_grants_nothing() {
 
 #[tokio::test]
 async fn unknown_key_becomes_known_when_an_application_gets_it() {
-    let server = TestServer::start().await;
-    assert_eq!(named(&server.admin(), "k-cockpit").await, Value::Null);
+    let (server, admin) = TestServer::start().await.with_admin();
+    assert_eq!(named(&admin, "k-cockpit").await, Value::Null);
 
     insert_application(server.database(), "main", "cockpit", "k-cockpit").await;
 
@@ -44,12 +41,12 @@ async fn unknown_key_becomes_known_when_an_application_gets_it() {
 
 #[tokio::test]
 async fn stored_form_of_a_key_is_not_a_key() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     insert_application(server.database(), "main", "cockpit", "k-cockpit").await;
     until_named(&server, "k-cockpit", json!("cockpit")).await;
     let hash: String =
         server.database().query("SELECT key_hash FROM applications WHERE name = 'cockpit'", &[]).await[0]
             .get(0);
 
-    assert_eq!(named(&server.admin(), &hash).await, Value::Null);
+    assert_eq!(named(&admin, &hash).await, Value::Null);
 }

@@ -1,9 +1,6 @@
 //! `POST /application/applications/<id>/clone` (W-09).
 
-use serde_json::json;
-
-use super::{APPLICATIONS, create, external, hosted, microservice, plant7, two_tenants, with};
-use crate::harness::{Caller, Response, TestServer, upload, web_archive, without};
+use super::*;
 
 async fn clone_of(caller: &Caller, application: &str) -> Response {
     caller.request("POST", &format!("{application}/clone")).accepting_json().send().await
@@ -119,8 +116,7 @@ async fn names_that_become_too_long_are_422() {
 
     for (member, length) in [("name", 124), ("key", 124), ("contextPath", 251)] {
         let original = create(&admin, &with(hosted("web"), member, json!("x".repeat(length)))).await;
-        let answer = clone_of(&admin, &original).await.expect(422);
-        assert!(answer.message().contains(&format!("'{member}'")), "{}", answer.message());
+        clone_of(&admin, &original).await.expect_message(422, &format!("'{member}'"));
         admin.delete(&original).await;
     }
 }

@@ -1,14 +1,10 @@
 //! `POST /application/applications`.
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{APPLICATIONS, external, hosted, microservice};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestDatabase, TestServer, redacted};
+use super::*;
 
 #[tokio::test]
 async fn created_web_application_is_shown_with_all_its_members() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("pump");
     for (member, value) in [
         ("availability", json!("MARKET")),
@@ -22,7 +18,7 @@ async fn created_web_application_is_shown_with_all_its_members() {
         body[member] = value;
     }
 
-    let answer = server.admin().post(APPLICATIONS, &body).await.expect(201);
+    let answer = admin.post(APPLICATIONS, &body).await.expect(201);
 
     let id = answer.json()["id"].as_str().unwrap().to_owned();
     let expected = json!({
@@ -42,18 +38,18 @@ async fn created_web_application_is_shown_with_all_its_members() {
     assert_eq!(redacted(&answer.json(), &[(server.base(), "<base>"), (&id, "<id>")]), expected);
     let link = format!("{}{APPLICATIONS}/{id}", server.base());
     assert_eq!(answer.header("Location"), Some(&*link));
-    assert_eq!(server.admin().read(&link).await, answer.json());
+    assert_eq!(admin.read(&link).await, answer.json());
 }
 
 #[tokio::test]
 async fn created_application_is_returned_in_its_media_type_if_accepted() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let media_type = format!("{MEDIA}application+json");
 
-    let request = server.admin().request("POST", APPLICATIONS).header("Accept", &media_type);
+    let request = admin.request("POST", APPLICATIONS).header("Accept", &media_type);
     let shown = request.header("Content-Type", &media_type).body(hosted("a").to_string()).send().await;
-    let silent = RawConnection::without_accept(&server.admin(), "POST", APPLICATIONS, &hosted("b")).await;
-    let read = server.admin().request("GET", shown.header("Location").unwrap()).send().await;
+    let silent = RawConnection::without_accept(&admin, "POST", APPLICATIONS, &hosted("b")).await;
+    let read = admin.request("GET", shown.header("Location").unwrap()).send().await;
 
     assert_eq!(shown.status, 201, "{}", shown.text);
     for answer in [&shown, &read] {
@@ -66,8 +62,8 @@ async fn created_application_is_returned_in_its_media_type_if_accepted() {
 
 #[tokio::test]
 async fn other_media_types_are_415_and_406() {
-    let server = TestServer::start().await;
-    let request = || server.admin().request("POST", APPLICATIONS);
+    let (_server, admin) = TestServer::start().await.with_admin();
+    let request = || admin.request("POST", APPLICATIONS);
     let body = hosted("a").to_string();
 
     let other = format!("{MEDIA}tenant+json");
@@ -75,23 +71,23 @@ async fn other_media_types_are_415_and_406() {
     let wanted = request().header("Accept", &other).body(body).send().await;
 
     assert_eq!((sent.status, wanted.status), (415, 406), "{}", sent.text);
-    assert_eq!(server.admin().post(APPLICATIONS, &hosted("a")).await.status, 201);
+    assert_eq!(admin.post(APPLICATIONS, &hosted("a")).await.status, 201);
 }
 
 #[tokio::test]
 async fn application_is_private_when_nothing_else_is_said() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
-    let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
+    let application = admin.create(APPLICATIONS, &hosted("a")).await;
 
     assert_eq!(application["availability"], "PRIVATE");
 }
 
 #[tokio::test]
 async fn microservice_needs_neither_context_path_nor_address_and_is_served_at_its_name() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
-    let service = server.admin().create(APPLICATIONS, &microservice("pump-1.0_a")).await;
+    let service = admin.create(APPLICATIONS, &microservice("pump-1.0_a")).await;
 
     assert_eq!((&service["contextPath"], &service["resourcesUrl"]), (&json!("pump-1.0_a"), &Value::Null));
     assert_eq!((&service["requiredRoles"], &service["roles"]), (&json!([]), &json!([])));
@@ -119,10 +115,10 @@ async fn microservice_gets_a_bootstrap_user_in_its_owners_tenant_and_nothing_els
 
 #[tokio::test]
 async fn name_of_a_bootstrap_user_may_belong_to_a_person() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     server.user_with("servicebootstrap_pump", &[]).await;
 
-    let service = server.admin().create(APPLICATIONS, &microservice("pump")).await;
+    let service = admin.create(APPLICATIONS, &microservice("pump")).await;
 
     let user = "SELECT name FROM users WHERE tenant = 'main' AND application = $1";
     let id: i64 = service["id"].as_str().unwrap().parse().unwrap();
@@ -136,7 +132,7 @@ async fn name_of_a_bootstrap_user_may_belong_to_a_person() {
 async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
     let (server, admin) = TestServer::start().await.with_admin();
     admin.create(APPLICATIONS, &hosted("first")).await;
-    let before = (server.database().count("applications").await, server.database().count("users").await);
+    let before = (server.count("applications").await, server.count("users").await);
     let with = |member: &str, value: &str| {
         let mut body = microservice("second");
         body["contextPath"] = json!("second-path");
@@ -153,14 +149,14 @@ async fn taken_names_keys_and_context_paths_are_409_and_leave_nothing() {
         assert!(answer.message().contains(taken), "{}", answer.message());
         assert!(!answer.message().contains("first-key"), "{}", answer.message());
     }
-    let after = (server.database().count("applications").await, server.database().count("users").await);
+    let after = (server.count("applications").await, server.count("users").await);
     assert_eq!(before, after);
 }
 
 #[tokio::test]
 async fn names_are_unique_in_their_tenant_and_keys_and_context_paths_in_the_deployment() {
-    let server = TestServer::start().await;
-    server.admin().create(APPLICATIONS, &hosted("pump")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    admin.create(APPLICATIONS, &hosted("pump")).await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     let with = |key: &str, path: &str| {
         let mut body = hosted("pump");
@@ -176,9 +172,7 @@ async fn names_are_unique_in_their_tenant_and_keys_and_context_paths_in_the_depl
 
 #[tokio::test]
 async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
 
     let attempts = (0..20).map(|n| {
         let mut body = microservice(&format!("pump{n}"));
@@ -191,13 +185,13 @@ async fn one_of_many_that_want_one_key_at_once_gets_it_whatever_the_server() {
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![201], vec![409; 19]].concat());
     let bootstrap = "SELECT count(*) FROM users WHERE tenant = 'main' AND duty = 'BOOTSTRAP'";
-    assert_eq!(database.query(bootstrap, &[]).await[0].get::<_, i64>(0), 1);
+    assert_eq!(servers[0].database().query(bootstrap, &[]).await[0].get::<_, i64>(0), 1);
 }
 
 #[tokio::test]
 async fn only_the_admin_role_may_create_and_only_the_read_role_may_read() {
-    let server = TestServer::start().await;
-    let application = server.admin().create(APPLICATIONS, &hosted("a")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let application = admin.create(APPLICATIONS, &hosted("a")).await;
 
     for (role, create, read) in [
         ("ROLE_APPLICATION_MANAGEMENT_ADMIN", 201, 403),

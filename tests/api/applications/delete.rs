@@ -1,11 +1,6 @@
 //! `DELETE /application/applications/<id>`.
 
-use serde_json::json;
-
-use super::{
-    APPLICATIONS, create, hosted, insert_service_user, microservice, plant7, subscribe, two_tenants, with,
-};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
@@ -23,13 +18,13 @@ async fn deleted_application_is_gone_and_its_name_key_and_path_are_free() {
 #[tokio::test]
 async fn bootstrap_user_goes_with_its_microservice() {
     let (server, admin) = TestServer::start().await.with_admin();
-    let users = server.database().count("users").await;
+    let users = server.count("users").await;
     let service = create(&admin, &microservice("pump")).await;
-    assert_eq!(server.database().count("users").await, users + 1);
+    assert_eq!(server.count("users").await, users + 1);
 
     assert_eq!(admin.delete(&service).await.status, 204);
 
-    assert_eq!(server.database().count("users").await, users);
+    assert_eq!(server.count("users").await, users);
 }
 
 #[tokio::test]
@@ -49,8 +44,8 @@ async fn private_application_goes_with_its_subscriptions_and_service_users_who_a
     assert_eq!(admin.delete(&service).await.status, 204);
 
     for user in &users {
-        let is_cut_off = async || (user.get("/alarm/alarms").await.status == 401).then_some(());
-        eventually("the end of the service user", is_cut_off).await;
+        let is_cut_off = async || user.get("/alarm/alarms").await.status == 401;
+        until("the end of the service user", is_cut_off).await;
     }
     assert_eq!(database.count("subscriptions").await, 0);
 }

@@ -1,12 +1,6 @@
 //! `GET /application/applications` and the lists by name, owner and tenant (W-08, P-01 to P-06).
 
-use serde_json::json;
-
-use super::{
-    APPLICATIONS, STANDARD, create, hosted, management, microservice, names_in, plant7, subscribe,
-    two_tenants, with,
-};
-use crate::harness::{MEDIA, TestServer, ids, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn applications_are_a_collection_in_the_order_of_their_creation() {
@@ -17,8 +11,7 @@ async fn applications_are_a_collection_in_the_order_of_their_creation() {
 
     let answer = admin.get(&format!("{APPLICATIONS}?pageSize=100")).await;
 
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationCollection+json")), "{media_type}");
+    answer.expect_media("applicationCollection");
     let page = answer.json();
     assert_eq!(member_texts(&page, "applications", "name")[STANDARD..], ["z", "a", "m"]);
     let mut numbers: Vec<i64> = ids(&page, "applications").iter().map(|id| id.parse().unwrap()).collect();
@@ -34,8 +27,7 @@ async fn applications_are_a_collection_in_the_order_of_their_creation() {
 
 #[tokio::test]
 async fn next_links_lead_through_everything_a_tenant_sees_once() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (admin, plant7) = (server.admin(), plant7(&server));
     for n in 0..9 {
         // The applications are owned, in the market, subscribed, or both owned and in the market: each appears once.
@@ -98,8 +90,7 @@ async fn wrong_parameters_are_422_and_hostile_places_harmless() {
 
 #[tokio::test]
 async fn list_by_name_has_the_visible_ones_of_every_owner() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let named = |key: &str, availability: &str| {
         let body = with(hosted("pump"), "key", json!(key));
@@ -137,8 +128,7 @@ async fn name_of_any_letters_is_found() {
 
 #[tokio::test]
 async fn list_by_owner_has_all_of_ones_own_and_what_one_sees_of_others() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     create(&main, &hosted("private")).await;
     create(&main, &with(hosted("market"), "availability", json!("MARKET"))).await;
@@ -158,8 +148,7 @@ async fn list_by_owner_has_all_of_ones_own_and_what_one_sees_of_others() {
 
 #[tokio::test]
 async fn list_by_tenant_has_what_it_subscribes_to() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let service = create(&main, &microservice("service")).await;
     let web = create(&main, &with(hosted("web"), "availability", json!("MARKET"))).await;
@@ -178,8 +167,7 @@ async fn list_by_tenant_has_what_it_subscribes_to() {
 
 #[tokio::test]
 async fn list_by_another_tenant_is_for_who_looks_after_it() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let main = server.admin();
     let service = create(&main, &microservice("service")).await;
     subscribe(&database, "plant7", &service).await;

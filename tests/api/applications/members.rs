@@ -1,13 +1,10 @@
 //! The valid values of the members of an application (docs/rules.md#applications-and-microservices; W-04, C-10).
 
-use serde_json::{Value, json};
-
-use super::{APPLICATIONS, hosted, microservice};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn members_of_the_server_are_not_read_from_a_body() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("a");
     body["id"] = json!("4711");
     body["self"] = json!("x");
@@ -17,7 +14,7 @@ async fn members_of_the_server_are_not_read_from_a_body() {
     body["route"] = json!("http://localhost:1");
     body["plat_X"] = json!({});
 
-    let application = server.admin().create(APPLICATIONS, &body).await;
+    let application = admin.create(APPLICATIONS, &body).await;
 
     assert_ne!(application["id"], "4711");
     assert_eq!(application["owner"]["tenant"]["id"], "main");
@@ -28,7 +25,7 @@ async fn members_of_the_server_are_not_read_from_a_body() {
 
 #[tokio::test]
 async fn null_counts_as_absent() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("a");
     for member in
         ["availability", "resourcesUsername", "resourcesPassword", "externalUrl", "requiredRoles", "roles"]
@@ -36,7 +33,7 @@ async fn null_counts_as_absent() {
         body[member] = Value::Null;
     }
 
-    let application = server.admin().create(APPLICATIONS, &body).await;
+    let application = admin.create(APPLICATIONS, &body).await;
 
     assert_eq!(
         without(&application, &["id", "self", "owner"]),
@@ -47,7 +44,7 @@ async fn null_counts_as_absent() {
 
 #[tokio::test]
 async fn missing_members_are_listed_by_type() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (body, members) in [
         (json!({}), "name,key,type"),
@@ -56,7 +53,7 @@ async fn missing_members_are_listed_by_type() {
         (json!({"type": "MICROSERVICE", "key": "k"}), "name"),
         (json!({"type": "APAMA_CEP_RULE", "name": "a"}), "key"),
     ] {
-        let answer = server.admin().post(APPLICATIONS, &body).await;
+        let answer = admin.post(APPLICATIONS, &body).await;
         let message = format!("Following mandatory fields should be included: {members}");
         assert_eq!((answer.status, answer.message()), (422, message), "{body}");
     }
@@ -64,8 +61,8 @@ async fn missing_members_are_listed_by_type() {
 
 #[tokio::test]
 async fn wrong_values_are_422_and_named() {
-    let server = TestServer::start().await;
-    let applications = server.database().count("applications").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let applications = server.count("applications").await;
     let long = |count| json!("x".repeat(count));
 
     for (member, value) in [
@@ -107,16 +104,15 @@ async fn wrong_values_are_422_and_named() {
     ] {
         let mut body = hosted("a");
         body[member] = value.clone();
-        let answer =
-            server.admin().post(APPLICATIONS, &body).await.expect_error(422, "undefined/validationError");
+        let answer = admin.post(APPLICATIONS, &body).await.expect_error(422, "undefined/validationError");
         assert!(answer.message().contains(&format!("'{member}'")), "{member}: {}", answer.message());
     }
-    assert_eq!(server.database().count("applications").await, applications);
+    assert_eq!(server.count("applications").await, applications);
 }
 
 #[tokio::test]
 async fn longest_allowed_values_are_kept() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("a");
     for (member, value) in [
         ("name", "ä".repeat(128)),
@@ -129,7 +125,7 @@ async fn longest_allowed_values_are_kept() {
         body[member] = json!(value);
     }
 
-    let application = server.admin().create(APPLICATIONS, &body).await;
+    let application = admin.create(APPLICATIONS, &body).await;
 
     for member in ["name", "key", "contextPath", "resourcesUrl", "externalUrl", "resourcesUsername"] {
         assert_eq!(application[member], body[member], "{member}");
@@ -138,12 +134,12 @@ async fn longest_allowed_values_are_kept() {
 
 #[tokio::test]
 async fn name_of_a_microservice_must_do_for_a_path() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for name in ["a b", "a/b", "..", ".", "ä", "a%", "a:b", &"x".repeat(129)] {
         let mut body = microservice("x");
         body["name"] = json!(name);
-        let answer = server.admin().post(APPLICATIONS, &body).await;
+        let answer = admin.post(APPLICATIONS, &body).await;
         assert_eq!(answer.status, 422, "{name}: {}", answer.text);
         assert!(answer.message().contains("'name'"), "{}", answer.message());
     }
@@ -151,7 +147,7 @@ async fn name_of_a_microservice_must_do_for_a_path() {
 
 #[tokio::test]
 async fn broken_bodies_are_4xx() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for (body, status) in [
         (r#"{"name":"a\u0000b"}"#.to_owned(), 422),
@@ -160,13 +156,6 @@ async fn broken_bodies_are_4xx() {
         (String::new(), 422),
         (format!("{{\"roles\":{}1{}}}", "[".repeat(200), "]".repeat(200)), 422),
     ] {
-        server
-            .admin()
-            .request("POST", APPLICATIONS)
-            .accepting_json()
-            .body(body.clone())
-            .send()
-            .await
-            .expect(status);
+        admin.request("POST", APPLICATIONS).accepting_json().body(body.clone()).send().await.expect(status);
     }
 }

@@ -12,10 +12,8 @@ mod visibility;
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
+use crate::harness::prelude::*;
 use crate::harness::tenants::management;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 const APPLICATIONS: &str = "/application/applications";
 /// The number of applications that every deployment starts with; all tenants see them.
@@ -69,6 +67,12 @@ async fn two_tenants() -> Arc<TestDatabase> {
     let database = TestDatabase::create().await;
     database.insert_tenant("plant7", "plant7.example.com").await;
     database
+}
+
+/// A server with tenants `main` and `plant7`, and its database.
+async fn with_two_tenants() -> (TestServer, Arc<TestDatabase>) {
+    let database = two_tenants().await;
+    (TestServer::start_on(&database, |_| {}).await, database)
 }
 
 /// The administrator of tenant `plant7`.

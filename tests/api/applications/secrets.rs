@@ -1,9 +1,6 @@
 //! Secrets that only the owner of an application may read: keys and passwords (W-06, W-10), and how they are stored.
 
-use serde_json::json;
-
-use super::{APPLICATIONS, create, hosted, management, microservice, with};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn dump_of_the_database_holds_no_secret_of_an_application() {
@@ -33,14 +30,14 @@ async fn dump_of_the_database_holds_no_secret_of_an_application() {
 
 #[tokio::test]
 async fn resources_password_is_in_no_response() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("web");
     body["resourcesPassword"] = json!("hush-hush");
 
-    let created = server.admin().post(APPLICATIONS, &body).await;
-    let read = server.admin().get(created.header("Location").unwrap()).await;
+    let created = admin.post(APPLICATIONS, &body).await;
+    let read = admin.get(created.header("Location").unwrap()).await;
     body["resourcesPassword"] = json!(["hush-hush"]);
-    let refused = server.admin().post(APPLICATIONS, &body).await;
+    let refused = admin.post(APPLICATIONS, &body).await;
 
     assert_eq!((created.status, read.status, refused.status), (201, 200, 422));
     for answer in [created, read, refused] {
@@ -50,11 +47,10 @@ async fn resources_password_is_in_no_response() {
 
 #[tokio::test]
 async fn key_is_not_repeated_when_it_is_refused() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let mut body = hosted("web");
     body["key"] = json!("hush-hush ");
 
-    let answer = server.admin().post(APPLICATIONS, &body).await.expect(422);
-
-    assert!(answer.message().contains("'key'") && !answer.text.contains("hush"), "{}", answer.text);
+    let answer = admin.post(APPLICATIONS, &body).await.expect_message(422, "'key'");
+    assert!(!answer.text.contains("hush"), "{}", answer.text);
 }

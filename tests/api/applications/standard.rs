@@ -6,10 +6,8 @@ use platform_front::secrets::password::SecretKey;
 use platform_operator::administration::first_start;
 use platform_store::servers::Introduction;
 use platform_store::{Connections, Database};
-use serde_json::{Value, json};
 
-use super::{APPLICATIONS, STANDARD, management, plant7, two_tenants};
-use crate::harness::{Caller, TestDatabase, TestServer, without};
+use super::*;
 
 async fn standard_seen_by(caller: &Caller) -> Vec<Value> {
     let page = caller.read("/application/applicationsByOwner/management?pageSize=100").await;
@@ -18,8 +16,7 @@ async fn standard_seen_by(caller: &Caller) -> Vec<Value> {
 
 #[tokio::test]
 async fn every_tenant_sees_the_standard_applications() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, _database) = with_two_tenants().await;
 
     for caller in [server.admin(), plant7(&server), management(&server)] {
         let standard = standard_seen_by(&caller).await;
@@ -91,12 +88,12 @@ async fn what_the_operator_deleted_or_renamed_stays_so_after_the_next_start() {
 
 #[tokio::test]
 async fn only_the_tenant_management_may_change_them() {
-    let server = TestServer::start().await;
-    let standard = standard_seen_by(&server.admin()).await;
+    let (_server, admin) = TestServer::start().await.with_admin();
+    let standard = standard_seen_by(&admin).await;
     let path = format!("{APPLICATIONS}/{}", standard[0]["id"].as_str().unwrap());
 
-    assert_eq!(server.admin().put(&path, &json!({"name": "mine"})).await.status, 403);
-    assert_eq!(server.admin().delete(&path).await.status, 403);
+    assert_eq!(admin.put(&path, &json!({"name": "mine"})).await.status, 403);
+    assert_eq!(admin.delete(&path).await.status, 403);
 }
 
 #[tokio::test]

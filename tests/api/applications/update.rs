@@ -1,13 +1,6 @@
 //! `PUT /application/applications/<id>`.
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{
-    APPLICATIONS, create, external, hosted, insert_service_user, management, microservice, subscribe,
-    two_tenants, with,
-};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn only_what_was_sent_changes() {
@@ -77,8 +70,7 @@ async fn null_removes_what_may_be_absent_and_is_refused_elsewhere() {
     let password = "SELECT count(*) FROM applications WHERE sealed_resources_password IS NOT NULL";
     assert_eq!(server.database().query(password, &[]).await[0].get::<_, i64>(0), 0);
     for member in ["name", "key", "type", "contextPath", "resourcesUrl"] {
-        let refused = admin.put(&web, &json!({member: null})).await.expect(422);
-        assert!(refused.message().contains(&format!("'{member}'")), "{}", refused.message());
+        admin.put(&web, &json!({member: null})).await.expect_message(422, &format!("'{member}'"));
     }
     assert_eq!(admin.put(&link, &json!({"externalUrl": null})).await.status, 422);
 }
@@ -143,8 +135,7 @@ async fn wrong_values_are_422_and_change_nothing() {
         ("roles", json!(["ROLE_X_DELETE"])),
         ("roles", json!("ROLE_X_READ")),
     ] {
-        let answer = admin.put(&service, &json!({member: value})).await.expect(422);
-        assert!(answer.message().contains(&format!("'{member}'")), "{}", answer.message());
+        admin.put(&service, &json!({member: value})).await.expect_message(422, &format!("'{member}'"));
     }
     assert_eq!(admin.read(&service).await, before);
 }
@@ -161,8 +152,8 @@ async fn new_required_roles_reach_service_users_in_every_tenant_at_once() {
 
     admin.put(&service, &json!({"requiredRoles": ["ROLE_ALARM_READ"]})).await.expect(200);
 
-    let reads = async || (user.get("/alarm/alarms").await.status == 200).then_some(());
-    eventually("the new role", reads).await;
+    let reads = async || user.get("/alarm/alarms").await.status == 200;
+    until("the new role", reads).await;
 }
 
 #[tokio::test]
@@ -177,8 +168,8 @@ async fn name_that_is_free_again_can_be_used() {
 
 #[tokio::test]
 async fn only_the_admin_role_may_change() {
-    let server = TestServer::start().await;
-    let application = create(&server.admin(), &hosted("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let application = create(&admin, &hosted("web")).await;
 
     for (role, status) in
         [("ROLE_APPLICATION_MANAGEMENT_ADMIN", 200), ("ROLE_APPLICATION_MANAGEMENT_READ", 403)]
@@ -190,8 +181,7 @@ async fn only_the_admin_role_may_change() {
 
 #[tokio::test]
 async fn other_tenants_may_not_change_what_they_see_and_do_not_find_the_rest() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, _database) = with_two_tenants().await;
     let (admin, plant7) = (server.admin(), super::plant7(&server));
     let private = create(&admin, &hosted("private")).await;
     let market = create(&admin, &with(hosted("market"), "availability", json!("MARKET"))).await;

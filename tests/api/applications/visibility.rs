@@ -1,14 +1,10 @@
 //! Tests which tenants see an application, and which of its members (W-05 to W-07).
 
-use serde_json::{Value, json};
-
-use super::{APPLICATIONS, create, hosted, management, names_in, plant7, subscribe, two_tenants, with};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let private = create(&main, &hosted("private")).await;
     let market = create(&main, &with(hosted("market"), "availability", json!("MARKET"))).await;
@@ -26,8 +22,7 @@ async fn tenant_sees_its_own_those_of_the_market_and_those_it_subscribes_to() {
 
 #[tokio::test]
 async fn what_is_not_seen_and_what_is_not_there_look_alike() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, _database) = with_two_tenants().await;
     let private = create(&server.admin(), &hosted("private")).await;
     let id = private.rsplit('/').next().unwrap();
 
@@ -42,8 +37,7 @@ async fn what_is_not_seen_and_what_is_not_there_look_alike() {
 
 #[tokio::test]
 async fn key_and_user_of_the_resources_are_for_the_owner_only() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, database) = with_two_tenants().await;
     let (main, plant7) = (server.admin(), plant7(&server));
     let mut body = with(hosted("web"), "availability", json!("MARKET"));
     body["resourcesUsername"] = json!("joe");
@@ -70,8 +64,8 @@ async fn key_and_user_of_the_resources_are_for_the_owner_only() {
 
 #[tokio::test]
 async fn every_reader_of_the_owners_tenant_sees_the_key() {
-    let server = TestServer::start().await;
-    let web = create(&server.admin(), &hosted("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let web = create(&admin, &hosted("web")).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
 
     assert_eq!(reader.read(&web).await["key"], "web-key");
@@ -79,8 +73,7 @@ async fn every_reader_of_the_owners_tenant_sees_the_key() {
 
 #[tokio::test]
 async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
-    let database = two_tenants().await;
-    let server = TestServer::start_on(&database, |_| {}).await;
+    let (server, _database) = with_two_tenants().await;
     let web = create(&server.admin(), &with(hosted("web"), "availability", json!("MARKET"))).await;
     assert_eq!(plant7(&server).get(&web).await.status, 200);
 
@@ -92,10 +85,10 @@ async fn what_is_taken_from_the_market_is_gone_for_others_at_once() {
 
 #[tokio::test]
 async fn owner_is_a_tenant_with_its_link() {
-    let server = TestServer::start().await;
-    let web = create(&server.admin(), &hosted("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let web = create(&admin, &hosted("web")).await;
 
-    let owner: Value = server.admin().read(&web).await["owner"].clone();
+    let owner: Value = admin.read(&web).await["owner"].clone();
 
     let link = format!("{}/tenant/tenants/main", server.base());
     assert_eq!(owner, json!({"self": link, "tenant": {"id": "main"}}));

@@ -1,9 +1,6 @@
 //! DELETE by filters (Y-04).
 
-use serde_json::json;
-
-use super::{RECORDS, record_of};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn what_the_filters_find_is_deleted_and_nothing_else() {
@@ -38,7 +35,7 @@ async fn what_the_filters_find_is_deleted_and_nothing_else() {
 
 #[tokio::test]
 async fn without_a_filter_everything_of_the_tenant_is_deleted_whatever_it_counts() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
     stranger.create(RECORDS, &record_of("Door", "1")).await;
     let many = "INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, \
@@ -46,33 +43,33 @@ async fn without_a_filter_everything_of_the_tenant_is_deleted_whatever_it_counts
         FROM generate_series(1, 12000) n";
     server.database().execute(many, &[]).await;
 
-    server.admin().delete(RECORDS).await.expect(204);
+    admin.delete(RECORDS).await.expect(204);
 
     assert_eq!(server.database().count("audit_records").await, 1, "that of the other tenant");
 }
 
 #[tokio::test]
 async fn two_deletions_at_once_are_both_204() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let many = "INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, \
-        changes, created_at) SELECT 'main', n, 'Door', 'a', now(), 't', '1', 'u', 'minor', '[]', now() \
+        changes, created_at) SELECT $1, n, 'Door', 'a', now(), 't', '1', 'u', 'minor', '[]', now() \
         FROM generate_series(1, 12000) n";
-    server.database().execute(many, &[]).await;
+    server.execute(many, &[]).await;
     let admin = server.admin();
 
     let (all, some) = tokio::join!(admin.delete(RECORDS), admin.delete("/audit/auditRecords?source=1"));
 
     assert_eq!((all.status, some.status), (204, 204), "{} {}", all.text, some.text);
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
 }
 
 #[tokio::test]
 async fn wrong_filters_delete_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     admin.create(RECORDS, &record_of("Door", "1")).await;
 
     for query in ["dateFrom=x", "dateTo=2024-13-01", "revert=1", "type=%00", "sources=1"] {
         admin.delete(&format!("{RECORDS}?{query}")).await.expect(422);
     }
-    assert_eq!(server.database().count("audit_records").await, 1);
+    assert_eq!(server.count("audit_records").await, 1);
 }

@@ -1,9 +1,6 @@
 //! Filters, order and pages (Y-04, X-18, P-01 to P-06).
 
-use serde_json::json;
-
-use super::{RECORDS, record_of};
-use crate::harness::{Caller, TestServer, ids, member_texts};
+use super::*;
 
 /// Creates records with the members that filters read. Their `text` identifies them.
 async fn records(admin: &Caller) {
@@ -78,12 +75,8 @@ async fn pages_are_followed_by_their_next_links_in_every_order() {
         ("pageSize=2&dateFrom=2024-03-01", "bcad"),
         ("pageSize=1&dateFrom=2024-03-01&revert=true", "dacb"),
     ] {
-        let mut page = admin.read(&format!("{RECORDS}?{query}")).await;
-        let mut seen = member_texts(&page, "auditRecords", "text").concat();
-        while let Some(next) = page["next"].as_str() {
-            page = admin.read(next).await;
-            seen += &member_texts(&page, "auditRecords", "text").concat();
-        }
+        let pages = admin.pages(&format!("{RECORDS}?{query}")).await;
+        let seen: String = pages.iter().flat_map(|page| member_texts(page, "auditRecords", "text")).collect();
         assert_eq!(seen, texts, "{query}");
     }
 }

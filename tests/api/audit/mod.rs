@@ -6,7 +6,7 @@ mod list;
 mod roles;
 mod smart_rules;
 
-use serde_json::{Value, json};
+use crate::harness::prelude::*;
 
 const RECORDS: &str = "/audit/auditRecords";
 

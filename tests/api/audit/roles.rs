@@ -1,15 +1,11 @@
 //! Tests who may read and write audit records (docs/rules.md#audit; U-12).
 
-use serde_json::json;
-
-use super::{RECORDS, record_of};
-use crate::harness::{TestServer, ids};
+use super::*;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::shared().await;
-    let link =
-        server.admin().create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
 
     for (user, role, read, create, delete) in [
         ("nobody", "ROLE_ALARM_READ", 403, 403, 403),
@@ -26,9 +22,8 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn records_of_another_tenant_are_absent() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let link =
-        server.admin().create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let link = admin.create(RECORDS, &record_of("Door", "1")).await["self"].as_str().unwrap().to_owned();
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     assert_eq!(stranger.get(&link).await.status, 404);
@@ -37,16 +32,13 @@ async fn records_of_another_tenant_are_absent() {
 
 #[tokio::test]
 async fn device_permission_opens_the_records_of_that_object_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let of_device = admin.create(RECORDS, &record_of("SmartRule", &device)).await;
     let of_other = admin.create(RECORDS, &record_of("SmartRule", &other)).await;
     // A user may be named like a device.
     let of_user = admin.create(RECORDS, &record_of("User", &device)).await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["AUDIT:*:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["AUDIT:*:READ"]).await;
 
     let day = "dateFrom=2000-01-01&dateTo=3000-01-01";
     for query in [
@@ -77,10 +69,9 @@ async fn device_permission_opens_the_records_of_that_object_only() {
 
 #[tokio::test]
 async fn owner_of_the_object_may_not_read_its_records() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
-    let record = server.admin().create(RECORDS, &record_of("SmartRule", &device)).await;
+    let record = admin.create(RECORDS, &record_of("SmartRule", &device)).await;
 
     assert_eq!(owner.get(record["self"].as_str().unwrap()).await.status, 403);
     assert_eq!(owner.get(&format!("{RECORDS}?source={device}")).await.status, 403);
@@ -97,14 +88,11 @@ async fn role_comes_before_the_body_and_the_parameters() {
 
 #[tokio::test]
 async fn device_permission_to_administer_writes_and_deletes_records_of_that_object_only() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let of_user = admin.create(RECORDS, &record_of("User", &device)).await;
     let of_other = admin.create(RECORDS, &record_of("Door", &other)).await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["AUDIT:*:ADMIN"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["AUDIT:*:ADMIN"]).await;
 
     let created = caller.post(RECORDS, &record_of("Door", &device)).await.expect(201);
 
@@ -124,7 +112,7 @@ async fn device_permission_to_administer_writes_and_deletes_records_of_that_obje
 
 #[tokio::test]
 async fn permission_on_a_group_shows_records_of_its_members_page_by_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (group, device) = (admin.create_device("hall").await, admin.create_device("pump").await);
     let path = format!("/inventory/managedObjects/{group}/childAssets");
     admin.create(&path, &json!({"managedObject": {"id": device}})).await;
@@ -134,18 +122,10 @@ async fn permission_on_a_group_shows_records_of_its_members_page_by_page() {
         admin.create(RECORDS, &record_of("Door", "4711")).await;
         expected.push(record["id"].as_str().unwrap().to_owned());
     }
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&group: ["AUDIT:*:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &group, &["AUDIT:*:READ"]).await;
 
     for query in ["pageSize=2", "pageSize=2&dateFrom=2000-01-01"] {
-        let (mut found, mut next) = (Vec::new(), Some(format!("{RECORDS}?{query}")));
-        while let Some(link) = next {
-            let page = caller.read(&link).await;
-            found.extend(ids(&page, "auditRecords"));
-            next = page["next"].as_str().map(ToOwned::to_owned);
-        }
+        let found = caller.ids_of_pages(&format!("{RECORDS}?{query}"), "auditRecords").await;
         assert_eq!(found, expected, "{query}");
     }
 }

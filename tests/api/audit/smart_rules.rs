@@ -1,10 +1,7 @@
 //! Changes of smart rules are audited (Y-05, Y-06).
 
-use serde_json::{Value, json};
-
-use super::RECORDS;
+use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
-use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer};
 
 async fn create_rule(admin: &Caller) -> String {
     let rule = json!({"type": "plat_SmartRule", "name": "too hot", "enabled": true, "rule": {"above": 80}});

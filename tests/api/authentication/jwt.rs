@@ -1,15 +1,9 @@
 //! Bearer tokens (docs/rules.md#tenants-and-credentials; C-04).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
+use super::*;
 use crate::harness::issuer::{
     KeyPair, OTHER, RSA_512, RSA_1024, RSA_1024_PKCS1, RSA_1536, RSA_2048, RSA_4096, claims, encode, now,
     tell, upload, withdraw,
-};
-use crate::harness::{
-    ADMIN_PASSWORD, OBJECTS, Response, TestDatabase, TestServer, eventually, eventually_within,
 };
 
 /// A server whose tenant `main` has this key.
@@ -90,7 +84,7 @@ async fn public_key_is_read_in_all_its_spellings() {
         upload(server.database(), "main", &kid, key).await;
         let header = with(&RSA_1024.header(), json!({"kid": kid}));
         let token = RSA_1024.sign(&header, &claims("main", "admin", 60.0));
-        eventually(&kid, async || (get(&server, &token).await.status == 200).then_some(())).await;
+        until(&kid, async || get(&server, &token).await.status == 200).await;
     }
 }
 
@@ -276,10 +270,10 @@ async fn disabled_user_is_401_and_suspended_tenant_is_403() {
 
     server.database().execute("UPDATE users SET enabled = false WHERE name = 'joe'", &[]).await;
     server.database().notify_user("joe").await;
-    eventually("401", async || (get(&server, &joe).await.status == 401).then_some(())).await;
+    until("401", async || get(&server, &joe).await.status == 401).await;
     server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
     tell(server.database(), "main").await;
-    eventually("403", async || (get(&server, &admin).await.status == 403).then_some(())).await;
+    until("403", async || get(&server, &admin).await.status == 403).await;
 
     assert_eq!(get(&server, &joe).await.status, 401);
 }
@@ -303,10 +297,7 @@ async fn token_is_remembered_no_longer_than_it_is_valid() {
     assert_eq!(get(&server, &token).await.status, 200);
 
     let limit = Duration::from_secs(10);
-    eventually_within(limit, "the end of the token", async || {
-        (get(&server, &token).await.status == 401).then_some(())
-    })
-    .await;
+    until_within(limit, "the end of the token", async || get(&server, &token).await.status == 401).await;
 
     assert!(now() - begun >= 1.5);
 }
@@ -319,13 +310,12 @@ async fn key_counts_from_its_upload_to_its_removal() {
     assert_unauthorized(&server, &token, "no key yet").await;
 
     upload(server.database(), "main", RSA_2048.name, RSA_2048.public).await;
-    eventually("the new key", async || (get(&server, &token).await.status == 200).then_some(())).await;
+    until("the new key", async || get(&server, &token).await.status == 200).await;
     upload(server.database(), "main", RSA_2048.name, OTHER.public).await;
-    eventually("the other key", async || (get(&server, &replaced).await.status == 200).then_some(())).await;
+    until("the other key", async || get(&server, &replaced).await.status == 200).await;
     assert_unauthorized(&server, &token, "its key was replaced").await;
     withdraw(server.database(), "main", RSA_2048.name).await;
-    eventually("the end of the key", async || (get(&server, &replaced).await.status == 401).then_some(()))
-        .await;
+    until("the end of the key", async || get(&server, &replaced).await.status == 401).await;
 }
 
 #[tokio::test]

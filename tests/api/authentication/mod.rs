@@ -3,3 +3,5 @@
 mod jwt;
 mod open_connections;
 mod throttling;
+
+use crate::harness::prelude::*;

@@ -1,13 +1,7 @@
 //! Open connections end when their user loses access (B-18, U-16, Z-01).
 
-use std::time::Duration;
-
-use serde_json::json;
-
+use super::*;
 use crate::harness::issuer::{RSA_2048, claims, now, tell, upload, withdraw};
-use crate::harness::{
-    ADMIN_PASSWORD, REALTIME, Socket, TestDatabase, TestServer, eventually, handshake, reply,
-};
 
 const PING: Duration = Duration::from_millis(200);
 
@@ -34,12 +28,12 @@ async fn socket_without_a_session_closes_when_its_user_changes() {
 
 #[tokio::test]
 async fn disabled_user_cannot_handshake_over_an_open_socket() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let mut socket = Socket::open(&joe, REALTIME).await;
 
     disable(&server, "joe").await;
-    eventually("401", async || (joe.get("/alarm/alarms").await.status == 401).then_some(())).await;
+    until("401", async || joe.get("/alarm/alarms").await.status == 401).await;
     socket.send(json!([handshake(json!({}))]).to_string()).await;
 
     assert_eq!(socket.closed().await, Some(1008));
@@ -155,10 +149,10 @@ async fn session_of_a_user_that_a_socket_had_before_ends_after_the_socket() {
 
     drop(socket);
 
-    eventually("the end of the session", async || {
+    until("the end of the session", async || {
         // The check is a message, which keeps the session alive, so the test waits longer than the interval before it.
         tokio::time::sleep(2 * interval).await;
-        (!server.admin().resume(&client).is_known().await).then_some(())
+        !server.admin().resume(&client).is_known().await
     })
     .await;
 }

@@ -1,13 +1,10 @@
 //! "Password guessing is throttled per account and per source with growing delays, never a permanent lock, and costs no
 //! other caller its latency."
 
-use std::time::Duration;
-
 use platform_front::config::Settings;
-use serde_json::json;
 use tokio::task::JoinHandle;
 
-use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, Response, TestServer, eventually, soon};
+use super::*;
 
 /// A delay that does not end during a test.
 const FOREVER: Duration = Duration::from_secs(60);
@@ -143,7 +140,7 @@ async fn who_came_in_from_a_place_before_does_not_wait_for_guesses_made_elsewher
     let roles: &[&str] = &["ROLE_ALARM_READ"];
     server.database().execute("UPDATE users SET roles = $1 WHERE name = 'joe'", &[&roles]).await;
     server.database().notify_user("joe").await;
-    eventually("the new roles", async || (joe.get("/alarm/alarms").await.status == 200).then_some(())).await;
+    until("the new roles", async || joe.get("/alarm/alarms").await.status == 200).await;
 
     assert!(!attacker.is_finished());
     attacker.abort();
@@ -214,10 +211,10 @@ async fn who_hangs_up_makes_room() {
 
     waiting.iter().for_each(JoinHandle::abort);
 
-    eventually("room to wait", async || {
+    until("room to wait", async || {
         let attempt = aside(guess(&server, "nobody", HERE, "another"));
         let waits = tokio::time::timeout(Duration::from_millis(300), attempt).await.is_err();
-        waits.then_some(())
+        waits
     })
     .await;
 }

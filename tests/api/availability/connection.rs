@@ -1,34 +1,28 @@
 //! The real-time connection of a device.
 
-use serde_json::{Value, json};
-
-use super::{device_user, object, server, server_on, silence, watched};
-use crate::harness::{Caller, Socket, TestServer, eventually};
+use super::*;
 
 async fn connection(caller: &Caller, device: &str) -> Value {
     caller.read(&object(device)).await["plat_Connection"]["status"].clone()
 }
 
 async fn until_connection_is(caller: &Caller, device: &str, expected: Value) {
-    eventually("the status of the connection", async || {
-        (connection(caller, device).await == expected).then_some(())
-    })
-    .await;
+    until("the status of the connection", async || connection(caller, device).await == expected).await;
 }
 
 #[tokio::test]
 async fn device_is_connected_while_its_user_holds_a_poll_and_absent_after() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let user = device_user(&server, "pump").await;
     let device = watched(&user, 10).await;
     let session = user.listen(&format!("/alarms/{device}")).await;
     assert_eq!(connection(&user, &device).await, Value::Null, "a session alone is no connection");
 
     let held = session.hold().await;
-    until_connection_is(&server.admin(), &device, json!("CONNECTED")).await;
+    until_connection_is(&admin, &device, json!("CONNECTED")).await;
     session.ask("/meta/disconnect", json!({})).await;
 
-    until_connection_is(&server.admin(), &device, Value::Null).await;
+    until_connection_is(&admin, &device, Value::Null).await;
     drop(held);
     silence(server.database(), &device, 11).await;
     assert_eq!(connection(&user, &device).await, "DISCONNECTED");
@@ -36,14 +30,14 @@ async fn device_is_connected_while_its_user_holds_a_poll_and_absent_after() {
 
 #[tokio::test]
 async fn silent_device_may_be_connected_and_unavailable() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let user = device_user(&server, "pump").await;
     let device = watched(&user, 10).await;
     let session = user.listen(&format!("/alarms/{device}")).await;
     let _held = session.hold().await;
     silence(server.database(), &device, 11).await;
 
-    until_connection_is(&server.admin(), &device, json!("CONNECTED")).await;
+    until_connection_is(&admin, &device, json!("CONNECTED")).await;
 
     assert_eq!(super::status(&user, &device).await, "UNAVAILABLE");
 }
@@ -67,12 +61,12 @@ async fn device_stays_connected_for_the_session_interval_after_a_poll() {
 
 #[tokio::test]
 async fn socket_counts_like_a_poll() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let user = device_user(&server, "pump").await;
     let device = watched(&user, 10).await;
     let _socket = Socket::session(&user).await;
 
-    until_connection_is(&server.admin(), &device, json!("CONNECTED")).await;
+    until_connection_is(&admin, &device, json!("CONNECTED")).await;
 }
 
 #[tokio::test]
@@ -115,8 +109,8 @@ async fn connection_to_one_server_outlives_that_to_another() {
     let (first, second) = (on_a.listen(&channel).await, on_b.listen(&channel).await);
     let (_one, _other) = (first.hold().await, second.hold().await);
     let rows = async |count: i64| {
-        eventually("the promises", async || {
-            (a.database().count("presence WHERE connected_until > now()").await == count).then_some(())
+        until("the promises", async || {
+            a.database().count("presence WHERE connected_until > now()").await == count
         })
         .await;
     };

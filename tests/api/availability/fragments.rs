@@ -1,9 +1,6 @@
 //! The fragments that the server itself adds to managed objects.
 
-use serde_json::{Value, json};
-
-use super::{ALARMS, OBJECTS, object, server, silence, status, watched};
-use crate::harness::{Caller, TestServer, alarm_of};
+use super::*;
 
 async fn raise(caller: &Caller, source: &str, kind: &str, severity: &str) -> String {
     let mut alarm = alarm_of(source, kind);
@@ -151,7 +148,7 @@ async fn object_is_watched_from_the_put_that_asks_for_it_to_the_one_that_removes
 
     admin.put(&path, &json!({"plat_RequiredAvailability": null})).await;
     assert_eq!(admin.read(&path).await.get("plat_Availability"), None);
-    assert_eq!(server.database().count("availability").await, 0);
+    assert_eq!(server.count("availability").await, 0);
 }
 
 #[tokio::test]
@@ -163,7 +160,7 @@ async fn children_and_deleted_objects_are_watched_and_forgotten_too() {
     assert_eq!(status(&admin, child["id"].as_str().unwrap()).await, "AVAILABLE");
     admin.delete(&object(child["id"].as_str().unwrap())).await;
 
-    assert_eq!(server.database().count("availability").await, 0);
+    assert_eq!(server.count("availability").await, 0);
 }
 
 #[tokio::test]

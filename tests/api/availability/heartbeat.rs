@@ -1,10 +1,7 @@
 //! Tests which requests count as a message of a device (R-03).
 
-use serde_json::json;
-
-use super::{ALARMS, device_user, last_message, object, server, server_on, silence, watched};
+use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
-use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually};
 
 /// Moves the last message back and returns the time that the server then shows.
 async fn fall_silent(server: &TestServer, device: &str) -> String {
@@ -13,10 +10,7 @@ async fn fall_silent(server: &TestServer, device: &str) -> String {
 }
 
 async fn until_heard(server: &TestServer, device: &str, before: &str) {
-    eventually("the heartbeat", async || {
-        (last_message(&server.admin(), device).await.as_str() > before).then_some(())
-    })
-    .await;
+    until("the heartbeat", async || last_message(&server.admin(), device).await.as_str() > before).await;
 }
 
 async fn pump(server: &TestServer) -> (Caller, String) {
@@ -50,10 +44,10 @@ async fn every_put_on_the_object_is_one() {
 
 #[tokio::test]
 async fn empty_put_changes_nothing_else_and_notifies_nobody() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let (user, device) = pump(&server).await;
-    let session = server.admin().listen("/managedobjects/*").await;
-    let before = server.admin().read(&object(&device)).await;
+    let session = admin.listen("/managedobjects/*").await;
+    let before = admin.read(&object(&device)).await;
     let silent = fall_silent(&server, &device).await;
 
     user.put(&object(&device), &json!({})).await;
@@ -79,7 +73,7 @@ async fn alarm_in_maintenance_is_one() {
 
 #[tokio::test]
 async fn alarm_for_a_child_counts_for_the_child() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let (user, gateway) = pump(&server).await;
     let body = json!({"name": "child", "plat_RequiredAvailability": {"responseInterval": 10}});
     let child = user.create(&format!("{}/childDevices", object(&gateway)), &body).await;
@@ -90,7 +84,7 @@ async fn alarm_for_a_child_counts_for_the_child() {
     user.raise_alarm(child, "hot").await;
 
     until_heard(&server, child, &before).await;
-    assert_eq!(last_message(&server.admin(), &gateway).await, of_gateway);
+    assert_eq!(last_message(&admin, &gateway).await, of_gateway);
 }
 
 #[tokio::test]
@@ -136,10 +130,10 @@ async fn key_that_no_application_has_makes_no_difference() {
 
 #[tokio::test]
 async fn time_does_not_move_back() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let (user, device) = pump(&server).await;
     silence(server.database(), &device, -5).await;
-    let ahead = last_message(&server.admin(), &device).await;
+    let ahead = last_message(&admin, &device).await;
 
     user.put(&object(&device), &json!({})).await;
     let other = watched(&user, 10).await;
@@ -147,5 +141,5 @@ async fn time_does_not_move_back() {
     user.put(&object(&other), &json!({})).await;
     until_heard(&server, &other, &marker).await;
 
-    assert_eq!(last_message(&server.admin(), &device).await, ahead);
+    assert_eq!(last_message(&admin, &device).await, ahead);
 }

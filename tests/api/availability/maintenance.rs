@@ -1,10 +1,6 @@
 //! Devices in maintenance.
 
-use serde_json::{Value, json};
-
-use super::{ALARMS, OBJECTS, listened_for_long, object, server, silence, status, sweeps_went_by};
-use super::{unavailability_alarms, watched};
-use crate::harness::{Caller, TestServer, alarm_of, redacted};
+use super::*;
 
 /// Sets the interval within which a device must send a message.
 async fn set_interval(caller: &Caller, device: &str, minutes: i64) {
@@ -90,12 +86,12 @@ async fn transient_alarm_is_suppressed_too() {
 
 #[tokio::test]
 async fn who_may_not_raise_alarms_may_not_in_maintenance() {
-    let server = server().await;
-    let device = watched(&server.admin(), 0).await;
+    let (server, admin) = server().await.with_admin();
+    let device = watched(&admin, 0).await;
     let stranger = server.user_with("stranger", &[]).await;
 
     assert_eq!(stranger.post(ALARMS, &alarm_of(&device, "hot")).await.status, 403);
-    assert_eq!(server.admin().post(ALARMS, &alarm_of("4711", "hot")).await.status, 422);
+    assert_eq!(admin.post(ALARMS, &alarm_of("4711", "hot")).await.status, 422);
 }
 
 #[tokio::test]
@@ -107,7 +103,7 @@ async fn owner_gets_the_same_response_as_everybody() {
     let alarm = owner.raise_alarm(&device, "hot").await;
 
     assert_eq!(alarm.get("id"), None);
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]
@@ -169,7 +165,7 @@ async fn neighbours_in_a_batch_are_not_concerned() {
     for (n, post) in posts.into_iter().enumerate() {
         assert_eq!(post.await.unwrap().get("id").is_some(), n % 2 == 1, "{n}");
     }
-    assert_eq!(server.database().count("alarms").await, 10);
+    assert_eq!(server.count("alarms").await, 10);
 }
 
 #[tokio::test]

@@ -15,14 +15,10 @@ mod several_servers;
 mod silence;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use platform_front::config::Settings;
-use serde_json::{Value, json};
 
-use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer, eventually};
-
-const ALARMS: &str = "/alarm/alarms";
+use crate::harness::prelude::*;
 
 /// Starts a server that writes heartbeats at once and checks for silent devices all the time.
 async fn server() -> TestServer {
@@ -45,8 +41,8 @@ fn quick(settings: &mut Settings) {
 async fn listening(database: &TestDatabase, servers: i64) {
     let count = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-    eventually("the watch over silent devices", async || {
-        (database.query(count, &[]).await[0].get::<_, i64>(0) >= servers).then_some(())
+    until("the watch over silent devices", async || {
+        database.query(count, &[]).await[0].get::<_, i64>(0) >= servers
     })
     .await;
 }

@@ -1,9 +1,6 @@
 //! Queries and filters on what the server writes (I-07, I-08).
 
-use serde_json::{Value, json};
-
-use super::{OBJECTS, device_user, object, server, silence, watched};
-use crate::harness::{Caller, alarm_of, eventually};
+use super::*;
 
 async fn found(caller: &Caller, parameter: &str, text: &str) -> Vec<String> {
     let mut pairs = form_urlencoded::Serializer::new(String::new());
@@ -34,9 +31,9 @@ async fn queries_find_what_reads_show() {
     let building = admin.create(OBJECTS, &json!({"name": "building"})).await;
     admin.raise_alarm(building["id"].as_str().unwrap(), "hot").await;
     admin.create(OBJECTS, &json!({"name": "nothing"})).await;
-    eventually("the connection", async || {
+    until("the connection", async || {
         let shown = admin.read(&object(&heard)).await;
-        (shown["plat_Connection"]["status"] == "CONNECTED").then_some(())
+        shown["plat_Connection"]["status"] == "CONNECTED"
     })
     .await;
     let since = super::last_message(&admin, &silent).await;

@@ -1,11 +1,6 @@
 //! Tests how often heartbeats are stored.
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use super::{device_user, last_message, object, silence, watched};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 /// Counts the writes to the table of availability from now on.
 async fn count_writes(server: &TestServer) {
@@ -34,8 +29,8 @@ async fn many_messages_make_one_write_per_pause_and_the_last_is_not_lost() {
     }
     let last = server.database().query("SELECT now()::text", &[]).await[0].get::<_, String>(0);
     let almost = "SELECT last_message > $1::text::timestamptz - interval '0.3 s' FROM availability";
-    eventually("the last heartbeat", async || {
-        server.database().query(almost, &[&last]).await[0].get::<_, bool>(0).then_some(())
+    until("the last heartbeat", async || {
+        server.database().query(almost, &[&last]).await[0].get::<_, bool>(0)
     })
     .await;
 
@@ -58,9 +53,9 @@ async fn messages_count_as_soon_as_an_object_is_watched() {
     silence(server.database(), &device, 5).await;
     let before = last_message(&admin, &device).await;
 
-    eventually("the heartbeat", async || {
+    until("the heartbeat", async || {
         user.put(&path, &json!({})).await;
-        (last_message(&admin, &device).await > before).then_some(())
+        last_message(&admin, &device).await > before
     })
     .await;
 }

@@ -1,10 +1,6 @@
 //! Several servers on one database: each silence has one alarm, cleared once.
 
-use serde_json::json;
-
-use super::{device_user, listened_for_long, listening, object, quick, server_on, silence};
-use super::{unavailability_alarms, until_alarm_is, watched};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer};
+use super::*;
 
 async fn two_servers() -> (TestServer, TestServer) {
     let database = TestDatabase::create().await;
@@ -75,9 +71,9 @@ async fn message_at_one_server_clears_what_the_other_raised() {
         until_alarm_is(&on_a, &device, "ACTIVE").await;
         user.put(&object(&device), &json!({})).await;
         until_alarm_is(&on_a, &device, "CLEARED").await;
-        crate::harness::eventually("the end of the silence", async || {
+        crate::harness::until("the end of the silence", async || {
             let open = "SELECT FROM availability WHERE silent_since IS NOT NULL";
-            a.database().query(open, &[]).await.is_empty().then_some(())
+            a.database().query(open, &[]).await.is_empty()
         })
         .await;
     }

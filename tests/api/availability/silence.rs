@@ -1,10 +1,6 @@
 //! The alarm for a silent device.
 
-use serde_json::{Value, json};
-
-use super::{device_user, last_message, listened_for_long, object, server, server_on, silence};
-use super::{sweeps_went_by, unavailability_alarms, until_alarm_is, watched};
-use crate::harness::{Caller, TestServer, redacted, without};
+use super::*;
 
 /// Starts a server with a silent device; returns its user and its id. The server counts as always running.
 async fn silent_pump() -> (TestServer, Caller, String) {
@@ -84,7 +80,7 @@ async fn next_message_clears_the_alarm_once_with_an_audit_record() {
     let told = session.receive(1).await;
     assert_eq!(told[0]["data"]["realtimeAction"], "UPDATE");
     assert_eq!(told[0]["data"]["data"]["status"], "CLEARED");
-    let records = server.database().audit_records(alarms[0]["id"].as_str().unwrap()).await;
+    let records = server.audit_records(alarms[0]["id"].as_str().unwrap()).await;
     assert_eq!(records.len(), 1, "{records:?}");
     assert_eq!((&records[0]["user"], &records[0]["activity"]), (&json!("system"), &json!("Alarm updated")));
     assert_eq!(unavailability_alarms(&user, &device).await.len(), 1);
@@ -110,9 +106,9 @@ async fn each_silence_has_an_alarm_of_its_own() {
         assert_eq!((alarms.len(), &alarms[0]["count"]), (silences, &json!(1)));
         user.put(&object(&device), &json!({})).await;
         until_alarm_is(&user, &device, "CLEARED").await;
-        crate::harness::eventually("the end of the silence", async || {
+        crate::harness::until("the end of the silence", async || {
             let open = "SELECT FROM availability WHERE silent_since IS NOT NULL";
-            server.database().query(open, &[]).await.is_empty().then_some(())
+            server.database().query(open, &[]).await.is_empty()
         })
         .await;
         silence(server.database(), &device, 11).await;

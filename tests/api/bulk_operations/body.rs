@@ -1,9 +1,6 @@
 //! Bodies of requests and responses (K-01, K-02, K-05, K-06, K-09; C-08, C-13, E-01, M-02, X-22).
 
-use serde_json::{Value, json};
-
-use super::{BULK, bulk_of, completed, create_agent, fleet, group_of, later_of, plan};
-use crate::harness::{MEDIA, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn post_returns_201_with_the_bulk_operation_and_get_shows_the_same() {
@@ -47,7 +44,7 @@ async fn types_of_body_and_response_are_those_of_the_document() {
     let request = admin.request("POST", BULK).header("Content-Type", &one).header("Accept", &one);
     let answer = request.body(&*body).send().await.expect(201);
 
-    assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}bulkOperation+json")));
+    answer.expect_media("bulkOperation");
     let listed = admin.request("GET", BULK).header("Accept", &many).send().await;
     assert!(listed.header("Content-Type").unwrap().starts_with(&many));
     let other = format!("{MEDIA}operation+json");
@@ -56,11 +53,11 @@ async fn types_of_body_and_response_are_those_of_the_document() {
 
 #[tokio::test]
 async fn all_that_is_missing_is_listed() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post(BULK, &json!({"startDate": null})).await;
+    let answer =
+        admin.post(BULK, &json!({"startDate": null})).await.expect_error(422, "undefined/validationError");
 
-    assert_eq!((answer.status, answer.error()), (422, "undefined/validationError".into()));
     let message = "Following mandatory fields should be included: \
         startDate,creationRamp,operationPrototype,groupId or failedParentId";
     assert_eq!(answer.message(), message);
@@ -68,7 +65,7 @@ async fn all_that_is_missing_is_listed() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_by_name_and_nothing_is_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let group = group_of(&admin, &[]).await;
 
     for (member, value) in [
@@ -91,11 +88,8 @@ async fn wrong_values_are_refused_by_name_and_nothing_is_stored() {
         let answer = admin.post(BULK, &body).await.expect(422);
         assert!(answer.message().contains(member), "{member} {value}: {}", answer.text);
     }
-    assert_eq!(
-        admin.request("POST", BULK).header("Content-Type", "application/json").body("{").send().await.status,
-        400
-    );
-    assert_eq!(server.database().count("bulk_operations").await, 0);
+    admin.request("POST", BULK).header("Content-Type", "application/json").body("{").send().await.expect(400);
+    assert_eq!(server.count("bulk_operations").await, 0);
 }
 
 #[tokio::test]
@@ -208,8 +202,7 @@ async fn other_tenants_see_and_change_nothing() {
 
 #[tokio::test]
 async fn transient_stores_nothing_and_starts_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let transient = |method: &str, path: &str, mode: &str| {
         admin.request(method, path).header("X-Platform-Processing-Mode", mode).accepting_json()
     };
@@ -221,7 +214,7 @@ async fn transient_stores_nothing_and_starts_nothing() {
     assert!(bulk["self"].as_str().unwrap().ends_with("/bulkoperations/null"));
     assert_eq!(transient("POST", BULK, "TRANSIENT").json(&bulk_of("7", 0.0)).send().await.status, 422);
     assert_eq!(transient("POST", BULK, "CEP").json(&bulk_of(&group, 0.0)).send().await.status, 422);
-    assert_eq!(server.database().count("bulk_operations").await, 0);
+    assert_eq!(server.count("bulk_operations").await, 0);
     let link = plan(&admin, &later_of(&group)).await;
     let put = transient("PUT", &link, "TRANSIENT").json(&json!({"creationRamp": 9})).send().await;
     assert_eq!((put.status, &put.json()["creationRamp"]), (200, &json!(9)));
@@ -229,21 +222,20 @@ async fn transient_stores_nothing_and_starts_nothing() {
     let untouched = admin.read(&link).await;
     assert_eq!((&untouched["creationRamp"], &untouched["status"]), (&json!(0), &json!("ACTIVE")));
     assert_eq!(transient("POST", BULK, "QUIESCENT").json(&bulk_of(&group, 0.0)).send().await.status, 201);
-    assert_eq!(server.database().count("bulk_operations").await, 2);
+    assert_eq!(server.count("bulk_operations").await, 2);
 }
 
 #[tokio::test]
 async fn progress_counts_operations_by_their_status() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let link = plan(&admin, &bulk_of(&group, 0.0)).await;
     let done = completed(&admin, &link).await;
     let all_pending = json!({"pending": 6, "failed": 0, "executing": 0, "successful": 0, "all": 6});
     assert_eq!((&done["status"], &done["progress"]), (&json!("COMPLETED"), &all_pending));
 
     let statement = "UPDATE operations SET status = CASE device WHEN 1001 THEN 'SUCCESSFUL' WHEN 1002 THEN \
-        'SUCCESSFUL' WHEN 1003 THEN 'EXECUTING' WHEN 1004 THEN 'FAILED' ELSE status END";
-    server.database().execute(statement, &[]).await;
+        'SUCCESSFUL' WHEN 1003 THEN 'EXECUTING' WHEN 1004 THEN 'FAILED' ELSE status END WHERE tenant = $1";
+    server.execute(statement, &[]).await;
 
     let progress = json!({"pending": 2, "failed": 1, "executing": 1, "successful": 2, "all": 6});
     assert_eq!(admin.read(&link).await["progress"], progress);

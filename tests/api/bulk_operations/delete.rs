@@ -1,14 +1,10 @@
 //! `DELETE /devicecontrol/bulkoperations/<id>` (K-07).
 
-use serde_json::json;
-
-use super::{BULK, bulk_of, completed, fleet, group_of, later_of, plan, under_way};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by_id() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let (link, other) = (plan(&admin, &later_of(&group)).await, admin.create(BULK, &later_of(&group)).await);
 
     let answer = admin.delete(&link).await;
@@ -27,28 +23,26 @@ async fn deleted_one_is_hidden_from_the_list_unless_asked_for_and_still_found_by
 
 #[tokio::test]
 async fn one_under_way_creates_no_more_and_what_it_created_stays() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 50).await;
+    let (server, admin, group) = with_fleet(50).await;
     let link = plan(&admin, &bulk_of(&group, 0.5)).await;
-    under_way(server.database(), 2).await;
+    under_way(&server, 2).await;
 
     assert_eq!(admin.delete(&link).await.status, 204);
-    let created = server.database().count("operations").await;
+    let created = server.count("operations").await;
 
     // Another bulk operation takes longer than the time until the deleted one would have continued.
     let one = group_of(&admin, &["1050", "1049", "1048", "1047"]).await;
     completed(&admin, &plan(&admin, &bulk_of(&one, 0.3)).await).await;
-    assert_eq!(server.database().count("operations").await, created + 4);
+    assert_eq!(server.count("operations").await, created + 4);
     assert!((2..50).contains(&created));
     let deleted = admin.read(&link).await;
     assert_eq!((&deleted["status"], &deleted["progress"]["pending"]), (&json!("DELETED"), &json!(created)));
-    assert_eq!(server.database().count("bulk_operation_targets").await, 0);
+    assert_eq!(server.count("bulk_operation_targets").await, 0);
 }
 
 #[tokio::test]
 async fn completed_one_can_be_deleted_which_only_hides_it() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &bulk_of(&group, 0.0)).await;
     completed(&admin, &link).await;
 
@@ -60,8 +54,7 @@ async fn completed_one_can_be_deleted_which_only_hides_it() {
 
 #[tokio::test]
 async fn deleting_twice_is_deleting_once() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &later_of(&group)).await;
 
     assert_eq!([admin.delete(&link).await.status, admin.delete(&link).await.status], [204, 204]);

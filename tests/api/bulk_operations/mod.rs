@@ -11,30 +11,36 @@ mod targets;
 mod update;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use platform_model::timestamp::Timestamp;
-use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use crate::harness::{Caller, TestDatabase, eventually_within};
+use crate::harness::prelude::*;
 
 pub(crate) const BULK: &str = "/devicecontrol/bulkoperations";
 /// The time that a bulk operation of a test may take on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(90);
 
 /// Puts agents and a static group of them into a database and returns the id of the group.
-pub(crate) async fn fleet(database: &TestDatabase, devices: i64) -> String {
+pub(crate) async fn fleet<'d>(data: impl Into<TenantData<'d>>, devices: i64) -> String {
+    let data = data.into();
     let objects = "INSERT INTO managed_objects (tenant, id, name, owner, created_at, updated_at, fragments) \
-        SELECT 'main', 1000 + n, 'pump ' || n, 'admin', now(), now(), \
+        SELECT $1, 1000 + n, 'pump ' || n, 'admin', now(), now(), \
             '{\"plat_IsDevice\": {}, \"com_platform_model_Agent\": {}}'::jsonb \
-        FROM generate_series(1, $1::bigint) n \
-        UNION ALL SELECT 'main', 1000, 'pumps', 'admin', now(), now(), '{\"plat_IsDeviceGroup\": {}}'::jsonb";
-    database.execute(objects, &[&devices]).await;
+        FROM generate_series(1, $2::bigint) n \
+        UNION ALL SELECT $1, 1000, 'pumps', 'admin', now(), now(), '{\"plat_IsDeviceGroup\": {}}'::jsonb";
+    data.execute(objects, &[&devices]).await;
     let links = "INSERT INTO links (tenant, kind, parent, child) \
-        SELECT 'main', 'childAssets', 1000, 1000 + n FROM generate_series(1, $1::bigint) n";
-    database.execute(links, &[&devices]).await;
+        SELECT $1, 'childAssets', 1000, 1000 + n FROM generate_series(1, $2::bigint) n";
+    data.execute(links, &[&devices]).await;
     "1000".to_owned()
+}
+
+/// Returns a tenant of its own with a [`fleet`], its administrator, and the id of the group.
+async fn with_fleet(devices: i64) -> (TestServer, Caller, String) {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let group = fleet(&server, devices).await;
+    (server, admin, group)
 }
 
 /// Creates an agent that is a device and returns its id.
@@ -99,11 +105,10 @@ pub(crate) async fn completed(caller: &Caller, link: &str) -> Value {
 }
 
 /// Waits until a bulk operation has created at least `count` operations.
-pub(crate) async fn under_way(database: &TestDatabase, count: i64) {
-    eventually_within(LONG, "the middle of the bulk operation", async || {
-        (database.count("operations").await >= count).then_some(())
-    })
-    .await;
+pub(crate) async fn under_way<'d>(data: impl Into<TenantData<'d>>, count: i64) {
+    let data = data.into();
+    until_within(LONG, "the middle of the bulk operation", async || data.count("operations").await >= count)
+        .await;
 }
 
 /// An operation as the database has it.
@@ -116,29 +121,30 @@ pub(crate) struct Created {
 }
 
 /// All operations in the order of their creation.
-pub(crate) async fn operations(database: &TestDatabase) -> Vec<Created> {
-    let statement =
-        "SELECT bulk_operation::text, device::text, status, created_at FROM operations ORDER BY id";
+pub(crate) async fn operations<'d>(data: impl Into<TenantData<'d>>) -> Vec<Created> {
+    let statement = "SELECT bulk_operation::text, device::text, status, created_at FROM operations \
+        WHERE tenant = $1 ORDER BY id";
     let created = |row: &tokio_postgres::Row| Created {
         bulk_operation: row.get(0),
         device: row.get(1),
         status: row.get(2),
         at: row.get(3),
     };
-    database.query(statement, &[]).await.iter().map(created).collect()
+    data.into().rows(statement, &[]).await.iter().map(created).collect()
 }
 
 /// The devices of all operations in the order of their creation.
-pub(crate) async fn devices(database: &TestDatabase) -> Vec<String> {
-    operations(database).await.into_iter().map(|operation| operation.device).collect()
+pub(crate) async fn devices<'d>(data: impl Into<TenantData<'d>>) -> Vec<String> {
+    operations(data).await.into_iter().map(|operation| operation.device).collect()
 }
 
 /// Asserts that each device of a [`fleet`] has exactly one operation, in the order of the ids.
-pub(crate) async fn assert_each_has_one(database: &TestDatabase, devices: i64) {
-    let told = self::devices(database).await;
+pub(crate) async fn assert_each_has_one<'d>(data: impl Into<TenantData<'d>>, devices: i64) {
+    let data = data.into();
+    let told = self::devices(data).await;
     let expected: Vec<String> = (1..=devices).map(|n| (1000 + n).to_string()).collect();
     let missing: BTreeSet<_> = expected.iter().filter(|device| !told.contains(device)).collect();
     assert!(missing.is_empty(), "without an operation: {missing:?}");
     assert_eq!(told, expected);
-    assert_eq!(database.count("bulk_operation_targets").await, 0, "forgotten when it is completed");
+    assert_eq!(data.count("bulk_operation_targets").await, 0, "forgotten when it is completed");
 }

@@ -1,65 +1,55 @@
 //! Tests when operations are created, and which notifications report them (K-01, K-02, K-06, K-10; B-04, B-06).
 
-use std::time::Duration;
-
-use serde_json::json;
 use time::OffsetDateTime;
 
-use super::{
-    BULK, assert_each_has_one, bulk_of, completed, create_agent, devices, fleet, group_of, id_of, operations,
-    plan, shown, under_way,
-};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn no_operation_is_created_before_its_turn() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let begun = OffsetDateTime::now_utc();
 
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.25)).await).await;
 
-    for (turn, created) in operations(server.database()).await.iter().enumerate() {
+    for (turn, created) in operations(&server).await.iter().enumerate() {
         let after = (created.at - begun).as_seconds_f64();
         assert!(after >= 0.25 * turn as f64, "{turn}: {after}");
     }
-    assert_each_has_one(server.database(), 6).await;
+    assert_each_has_one(&server, 6).await;
 }
 
 #[tokio::test]
 async fn ramp_of_zero_creates_all_at_once_and_a_tiny_one_several_at_a_time() {
     for ramp in [0.0, 1e-9, 0.0005] {
-        let (server, admin) = TestServer::start().await.with_admin();
-        let group = fleet(server.database(), 1500).await;
+        let (server, admin) = TestServer::shared().await.with_admin();
+        let group = fleet(&server, 1500).await;
 
         let done = completed(&admin, &plan(&admin, &bulk_of(&group, ramp)).await).await;
 
         assert_eq!((&done["status"], &done["progress"]["pending"]), (&json!("COMPLETED"), &json!(1500)));
-        assert_each_has_one(server.database(), 1500).await;
+        assert_each_has_one(&server, 1500).await;
     }
 }
 
 #[tokio::test]
 async fn total_duration_is_that_of_the_ramp() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 500).await;
+    let (server, admin, group) = with_fleet(500).await;
 
     completed(&admin, &plan(&admin, &bulk_of(&group, 0.01)).await).await;
 
-    let created = operations(server.database()).await;
+    let created = operations(&server).await;
     let took = (created[499].at - created[0].at).as_seconds_f64();
     // The ramp is never shorter, except by the lateness of the first step. A busy machine makes it longer.
     assert!(took > 4.99 - 1.0, "{took}");
-    assert_each_has_one(server.database(), 500).await;
+    assert_each_has_one(&server, 500).await;
 }
 
 #[tokio::test]
 async fn it_is_active_until_the_last_operation_is_created() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 4).await;
+    let (server, admin, group) = with_fleet(4).await;
     let link = plan(&admin, &bulk_of(&group, 0.4)).await;
 
-    under_way(server.database(), 2).await;
+    under_way(&server, 2).await;
     let bulk = admin.read(&link).await;
 
     let pending = bulk["progress"]["pending"].as_i64().unwrap();
@@ -70,9 +60,11 @@ async fn it_is_active_until_the_last_operation_is_created() {
 
 #[tokio::test]
 async fn start_in_the_future_waits_for_its_time() {
-    let server = TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1)).await;
-    let admin = server.admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.bulk_lease = Duration::from_secs(1))
+            .await
+            .with_admin();
+    let group = fleet(&server, 3).await;
     // The first start is after the end of the lease, so that no server holds the operation until then; the second is
     // within it.
     for seconds in [3, 0] {
@@ -85,7 +77,7 @@ async fn start_in_the_future_waits_for_its_time() {
         let bulk = completed(&admin, &link).await;
 
         let id = bulk["id"].as_str();
-        let created = operations(server.database()).await;
+        let created = operations(&server).await;
         let first = created.iter().find(|created| Some(&*created.bulk_operation) == id).unwrap();
         assert!(first.at >= start - time::Duration::milliseconds(2), "{} before {start}", first.at);
         assert_eq!(bulk["progress"]["pending"], 3);
@@ -94,15 +86,14 @@ async fn start_in_the_future_waits_for_its_time() {
 
 #[tokio::test]
 async fn start_in_a_far_future_is_held_by_nobody() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
 
     admin.create(BULK, &super::later_of(&group)).await;
 
-    let statement = "SELECT leased_until < now(), fence FROM bulk_operations";
-    let row = &server.database().query(statement, &[]).await[0];
+    let statement = "SELECT leased_until < now(), fence FROM bulk_operations WHERE tenant = $1";
+    let row = &server.rows(statement, &[]).await[0];
     assert_eq!((row.get::<_, bool>(0), row.get::<_, i64>(1)), (true, 1));
-    assert_eq!(server.database().count("bulk_operation_targets").await, 0);
+    assert_eq!(server.count("bulk_operation_targets").await, 0);
 }
 
 #[tokio::test]
@@ -157,8 +148,8 @@ async fn agents_and_subscribers_of_the_device_are_notified_of_each() {
 
 #[tokio::test]
 async fn large_one_does_not_hold_up_the_others() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let large = fleet(server.database(), 20_000).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let large = fleet(&server, 20_000).await;
     let small = group_of(&admin, &["1001", "1002", "1003"]).await;
     let links = [
         plan(&admin, &bulk_of(&large, 0.0)).await,
@@ -181,14 +172,13 @@ async fn large_one_does_not_hold_up_the_others() {
 
 #[tokio::test]
 async fn device_may_have_operations_of_several_bulk_operations_at_once() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 20).await;
+    let (server, admin, group) = with_fleet(20).await;
     let links = [plan(&admin, &bulk_of(&group, 0.01)).await, plan(&admin, &bulk_of(&group, 0.01)).await];
 
     for link in &links {
         assert_eq!(completed(&admin, link).await["progress"]["pending"], 20);
     }
-    assert_eq!(devices(server.database()).await.len(), 40);
+    assert_eq!(devices(&server).await.len(), 40);
 }
 
 #[tokio::test]

@@ -1,15 +1,11 @@
 //! Tests who may read and write bulk operations (docs/rules.md#bulk-operations).
 
-use serde_json::json;
-
-use super::{BULK, fleet, later_of, plan};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn reading_and_writing_need_a_role_each_and_none_implies_the_other() {
-    let server = TestServer::start().await;
-    let group = fleet(server.database(), 1).await;
-    let link = plan(&server.admin(), &later_of(&group)).await;
+    let (server, admin, group) = with_fleet(1).await;
+    let link = plan(&admin, &later_of(&group)).await;
     let reader = server.user_with("reader", &["ROLE_BULK_OPERATION_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_BULK_OPERATION_ADMIN"]).await;
     let other = server.user_with("other", &["ROLE_DEVICE_CONTROL_READ", "ROLE_DEVICE_CONTROL_ADMIN"]).await;

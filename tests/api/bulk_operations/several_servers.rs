@@ -1,12 +1,8 @@
 //! Two servers on one database: no duplicate, no miss (K-05, K-11).
 
-use std::time::Duration;
-
-use serde_json::json;
 use time::OffsetDateTime;
 
-use super::{BULK, assert_each_has_one, bulk_of, completed, fleet, later_of, operations, plan, under_way};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn other_server_continues_at_once_when_one_stops_in_an_orderly_way() {
@@ -109,9 +105,9 @@ async fn servers_that_take_each_others_runs_over_all_the_time_neither_repeat_nor
     let link = plan(&admin, &bulk_of(&group, 0.03)).await;
 
     // Leases are ended early, again and again.
-    eventually("the middle of the run", async || {
+    until("the middle of the run", async || {
         database.execute("UPDATE bulk_operations SET leased_until = '-infinity'", &[]).await;
-        (database.count("operations").await > 75).then_some(())
+        database.count("operations").await > 75
     })
     .await;
 

@@ -1,11 +1,8 @@
 //! Tests steps while the database is unreachable, and steps for devices that are being deleted (K-05, K-11).
 
-use std::time::Duration;
-
-use super::{assert_each_has_one, bulk_of, completed, fleet, operations, plan, under_way};
-use crate::harness::{PrivatePostgres, TestDatabase, TestServer};
-use serde_json::json;
 use time::OffsetDateTime;
+
+use super::*;
 
 #[tokio::test]
 async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_compressed() {
@@ -22,8 +19,7 @@ async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_comp
     let back = OffsetDateTime::now_utc();
     postgres.start_again();
 
-    crate::harness::eventually("an answer", async || (admin.get(&link).await.status == 200).then_some(()))
-        .await;
+    crate::harness::until("an answer", async || admin.get(&link).await.status == 200).await;
     completed(&admin, &link).await;
     assert_each_has_one(&database, 20).await;
     let created = operations(&database).await;
@@ -36,8 +32,7 @@ async fn ramp_continues_where_it_was_after_the_database_was_away_and_is_not_comp
 
 #[tokio::test]
 async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_served() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 60).await;
+    let (server, admin, group) = with_fleet(60).await;
     let link = plan(&admin, &bulk_of(&group, 0.02)).await;
 
     let deletions = tokio::spawn({
@@ -52,21 +47,20 @@ async fn devices_that_are_deleted_in_the_moment_of_their_turn_are_counted_or_ser
 
     let done = completed(&admin, &link).await;
     assert_eq!((&done["status"], &done["progress"]["all"]), (&json!("COMPLETED"), &json!(60)));
-    assert_eq!(server.database().count("operations").await, 0, "operations go with their device");
+    assert_eq!(server.count("operations").await, 0, "operations go with their device");
 }
 
 #[tokio::test]
 async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 20).await;
+    let (server, admin, group) = with_fleet(20).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
-    under_way(server.database(), 1).await;
+    under_way(&server, 1).await;
 
     // The state after a commit whose response was lost: the stored position is ahead of the one that the process knows.
     // The lock on the row stops the run in the meantime; the statement returns the position after the step that may be
     // in progress.
     let steps = "WITH held AS ( \
-            SELECT tenant, id, place FROM bulk_operations FOR UPDATE), \
+            SELECT tenant, id, place FROM bulk_operations WHERE tenant = $1 FOR UPDATE), \
         served AS ( \
             SELECT held.tenant, held.id, t.device FROM held \
             JOIN bulk_operation_targets t \
@@ -74,13 +68,13 @@ async fn step_whose_acknowledgement_was_lost_is_not_made_twice() {
         stored AS ( \
             INSERT INTO operations (tenant, id, device, status, bulk_operation, created_at, fragments) \
             SELECT tenant, nextval('operation_ids'), device, 'PENDING', id, now(), '{}' FROM served) \
-        UPDATE bulk_operations SET place = place + 1 WHERE EXISTS (SELECT FROM served)";
-    server.database().execute(steps, &[]).await;
+        UPDATE bulk_operations SET place = place + 1 WHERE tenant = $1 AND EXISTS (SELECT FROM served)";
+    server.execute(steps, &[]).await;
 
     let done = completed(&admin, &link).await;
     assert_eq!(
         done["progress"],
         json!({"pending": 20, "failed": 0, "executing": 0, "successful": 0, "all": 20})
     );
-    assert_each_has_one(server.database(), 20).await;
+    assert_each_has_one(&server, 20).await;
 }

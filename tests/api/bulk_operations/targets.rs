@@ -1,12 +1,6 @@
 //! The devices of a bulk operation (K-03, K-10; I-11).
 
-use serde_json::{Value, json};
-
-use super::{
-    BULK, bulk_of, completed, create_agent, devices, fleet, group_of, id_of, later_of, operations, plan,
-    put_into, under_way,
-};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Creates a dynamic group and returns its id.
 async fn dynamic(caller: &Caller, query: &Value) -> String {
@@ -18,12 +12,12 @@ async fn dynamic(caller: &Caller, query: &Value) -> String {
 /// Runs a bulk operation for a group to its end and returns the devices that got an operation.
 async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
     completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
-    devices(server.database()).await
+    devices(server).await
 }
 
 #[tokio::test]
 async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut agents = Vec::new();
     for name in ["a", "b", "c", "d"] {
         agents.push(create_agent(&admin, name).await);
@@ -39,7 +33,7 @@ async fn devices_of_a_static_group_and_of_its_subgroups_each_once_by_id() {
 
 #[tokio::test]
 async fn child_of_a_device_is_not_a_group_member() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (agent, asset, child) = (
         create_agent(&admin, "agent").await,
         create_agent(&admin, "asset of the agent").await,
@@ -55,7 +49,7 @@ async fn child_of_a_device_is_not_a_group_member() {
 
 #[tokio::test]
 async fn devices_that_the_query_of_a_dynamic_group_finds() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (first, second) = (create_agent(&admin, "pump 1").await, create_agent(&admin, "pump 2").await);
     create_agent(&admin, "motor").await;
     // The group also contains an object that is not a device.
@@ -104,36 +98,34 @@ async fn empty_group_completes_at_once() {
 
 #[tokio::test]
 async fn group_is_evaluated_at_the_start_and_counted_at_post() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.read(&link).await["progress"]["all"], 3);
-    server.database().execute("DELETE FROM links WHERE child = 1001", &[]).await;
+    server.execute("DELETE FROM links WHERE tenant = $1 AND child = 1001", &[]).await;
 
     let started = admin.put(&link, &json!({"startDate": "2024-03-10T02:30:00Z"})).await;
 
     assert_eq!((started.status, &started.json()["progress"]["all"]), (200, &json!(2)));
     completed(&admin, &link).await;
-    assert_eq!(devices(server.database()).await, ["1002", "1003"]);
+    assert_eq!(devices(&server).await, ["1002", "1003"]);
 }
 
 #[tokio::test]
 async fn group_that_is_emptied_or_grows_during_the_ramp_changes_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 8).await;
+    let (server, admin, group) = with_fleet(8).await;
     let link = plan(&admin, &bulk_of(&group, 0.1)).await;
-    under_way(server.database(), 2).await;
+    under_way(&server, 2).await;
 
     put_into(&admin, &group, &create_agent(&admin, "late").await).await;
-    server.database().execute("DELETE FROM links WHERE kind = 'childAssets'", &[]).await;
-    server.database().execute("DELETE FROM managed_objects WHERE id = 1000", &[]).await;
+    server.execute("DELETE FROM links WHERE tenant = $1 AND kind = 'childAssets'", &[]).await;
+    server.execute("DELETE FROM managed_objects WHERE tenant = $1 AND id = 1000", &[]).await;
 
     let done = completed(&admin, &link).await;
     assert_eq!(
         done["progress"],
         json!({"pending": 8, "failed": 0, "executing": 0, "successful": 0, "all": 8})
     );
-    super::assert_each_has_one(server.database(), 8).await;
+    super::assert_each_has_one(&server, 8).await;
 }
 
 #[tokio::test]
@@ -142,7 +134,7 @@ async fn group_that_is_gone_at_the_start_has_no_devices() {
         TestServer::start_with(|settings| settings.limits.bulk_lease = std::time::Duration::from_secs(1))
             .await;
     let admin = server.admin();
-    let group = fleet(server.database(), 3).await;
+    let group = fleet(&server, 3).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.delete(&format!("/inventory/managedObjects/{group}")).await.status, 204);
 
@@ -154,7 +146,7 @@ async fn group_that_is_gone_at_the_start_has_no_devices() {
 
 #[tokio::test]
 async fn device_without_an_agent_is_counted_as_failed() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (agent, alone) = (create_agent(&admin, "agent").await, admin.create_device("alone").await);
     let child = admin.create_device("child").await;
     let path = format!("/inventory/managedObjects/{agent}/childDevices");
@@ -167,20 +159,16 @@ async fn device_without_an_agent_is_counted_as_failed() {
         done["progress"],
         json!({"pending": 2, "failed": 1, "executing": 0, "successful": 0, "all": 3})
     );
-    let failed: Vec<_> = operations(server.database())
-        .await
-        .into_iter()
-        .filter(|created| created.status == "FAILED")
-        .collect();
+    let failed: Vec<_> =
+        operations(&server).await.into_iter().filter(|created| created.status == "FAILED").collect();
     assert_eq!((failed.len(), &failed[0].device), (1, &alone));
 }
 
 #[tokio::test]
 async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 6).await;
+    let (server, admin, group) = with_fleet(6).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
-    under_way(server.database(), 1).await;
+    under_way(&server, 1).await;
 
     for device in ["1005", "1006"] {
         assert_eq!(admin.delete(&format!("/inventory/managedObjects/{device}")).await.status, 204);
@@ -196,14 +184,13 @@ async fn device_that_is_deleted_before_its_turn_is_counted_as_failed() {
 
 #[tokio::test]
 async fn device_that_moves_to_another_agent_during_the_ramp_is_served_there() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 4).await;
+    let (server, admin, group) = with_fleet(4).await;
     let (child, other) = (admin.create_device("child").await, create_agent(&admin, "other agent").await);
     put_into(&admin, &group, &child).await;
     let old = "/inventory/managedObjects/1001/childDevices";
     admin.create(old, &json!({"managedObject": {"id": child}})).await;
     let link = plan(&admin, &bulk_of(&group, 0.3)).await;
-    under_way(server.database(), 1).await;
+    under_way(&server, 1).await;
 
     let session = admin.session().await.on("/notification/operations");
     assert_eq!(session.subscribe(&format!("/{other}")).await["successful"], true);

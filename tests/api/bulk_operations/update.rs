@@ -1,16 +1,10 @@
 //! `PUT /devicecontrol/bulkoperations/<id>` (K-08).
 
-use serde_json::{Value, json};
-
-use super::{
-    BULK, bulk_of, completed, devices, fleet, group_of, later_of, operations, plan, shown, under_way,
-};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn one_that_has_not_started_is_updated_in_place() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let planned = admin.create(BULK, &later_of(&group)).await;
     let link = planned["self"].as_str().unwrap();
     let put = json!({"creationRamp": 0.5, "operationPrototype": {"plat_Command": {"text": "x"}}});
@@ -22,14 +16,13 @@ async fn one_that_has_not_started_is_updated_in_place() {
     expected["operationPrototype"] = json!({"plat_Command": {"text": "x"}});
     assert_eq!((answer.status, answer.json()), (200, expected.clone()));
     assert_eq!(admin.read(link).await, expected);
-    assert_eq!(server.database().count("bulk_operations").await, 1);
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("bulk_operations").await, 1);
+    assert_eq!(server.count("operations").await, 0);
 }
 
 #[tokio::test]
 async fn start_date_can_be_brought_forward_and_put_off() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let link = plan(&admin, &later_of(&group)).await;
 
     let put_off = admin.put(&link, &json!({"startDate": "3025-03-10T02:30:00"})).await.json();
@@ -38,13 +31,12 @@ async fn start_date_can_be_brought_forward_and_put_off() {
     assert_eq!(put_off["startDate"], "3025-03-10T02:30:00.000Z");
     assert_eq!(forward["id"], put_off["id"]);
     assert_eq!(completed(&admin, &link).await["startDate"], "2024-03-10T02:30:00.000Z");
-    super::assert_each_has_one(server.database(), 3).await;
+    super::assert_each_has_one(&server, 3).await;
 }
 
 #[tokio::test]
 async fn one_that_waits_in_this_process_can_be_put_off() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 3).await;
+    let (server, admin, group) = with_fleet(3).await;
     let mut soon = bulk_of(&group, 0.0);
     let in_two_seconds = time::OffsetDateTime::now_utc() + time::Duration::seconds(2);
     soon["startDate"] = shown(in_two_seconds);
@@ -57,17 +49,16 @@ async fn one_that_waits_in_this_process_can_be_put_off() {
     soon["groupId"] = json!(other);
     soon["startDate"] = shown(in_two_seconds + time::Duration::seconds(1));
     completed(&admin, &plan(&admin, &soon).await).await;
-    assert_eq!(devices(server.database()).await, ["1001"]);
+    assert_eq!(devices(&server).await, ["1001"]);
     assert_eq!(admin.read(&link).await["status"], "ACTIVE");
 }
 
 #[tokio::test]
 async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 30).await;
+    let (server, admin, group) = with_fleet(30).await;
     // The ramp is so slow that the operation is far from its end when it is changed.
     let old = admin.create(BULK, &bulk_of(&group, 1.0)).await;
-    under_way(server.database(), 2).await;
+    under_way(&server, 2).await;
 
     let answer = admin.put(old["self"].as_str().unwrap(), &json!({"creationRamp": 0})).await;
 
@@ -83,26 +74,25 @@ async fn one_under_way_becomes_deleted_and_a_new_one_targets_all_devices_again()
     assert_eq!(completed(&admin, new["self"].as_str().unwrap()).await["progress"]["pending"], 30);
     let old_now = admin.read(old["self"].as_str().unwrap()).await;
     assert_eq!(old_now["status"], "DELETED");
-    let of_old = operations(server.database()).await;
+    let of_old = operations(&server).await;
     let of_old = of_old.iter().filter(|created| Some(&*created.bulk_operation) == old["id"].as_str()).count();
     assert_eq!(old_now["progress"]["pending"], json!(of_old));
     assert!((2..30).contains(&of_old), "{of_old}");
     let listed = admin.read(BULK).await;
     assert_eq!(listed["bulkOperations"].as_array().unwrap().len(), 1);
-    assert_eq!(server.database().count("bulk_operation_targets").await, 0);
+    assert_eq!(server.count("bulk_operation_targets").await, 0);
 }
 
 #[tokio::test]
 async fn completed_one_is_repeated_as_a_new_one() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (server, admin, group) = with_fleet(2).await;
     let old = completed(&admin, &plan(&admin, &bulk_of(&group, 0.0)).await).await;
 
     let new = admin.put(old["self"].as_str().unwrap(), &json!({})).await.json();
 
     assert_ne!(new["id"], old["id"]);
     completed(&admin, new["self"].as_str().unwrap()).await;
-    assert_eq!(devices(server.database()).await, ["1001", "1002", "1001", "1002"]);
+    assert_eq!(devices(&server).await, ["1001", "1002", "1001", "1002"]);
     assert_eq!(admin.read(old["self"].as_str().unwrap()).await["status"], "DELETED");
 }
 
@@ -121,21 +111,17 @@ async fn completed_one_without_devices_is_repeated_as_a_new_one() {
 
 #[tokio::test]
 async fn deleted_one_cannot_be_changed() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let link = plan(&admin, &later_of(&group)).await;
     assert_eq!(admin.delete(&link).await.status, 204);
 
-    let answer = admin.put(&link, &json!({"creationRamp": 1})).await;
-
-    assert_eq!((answer.status, answer.error()), (409, "devicecontrol/Update Conflict".into()));
+    admin.put(&link, &json!({"creationRamp": 1})).await.expect_error(409, "devicecontrol/Update Conflict");
     assert_eq!(admin.read(&link).await["creationRamp"], 0);
 }
 
 #[tokio::test]
 async fn target_of_a_bulk_operation_cannot_be_changed() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let other = group_of(&admin, &[]).await;
     let link = plan(&admin, &later_of(&group)).await;
 
@@ -150,8 +136,7 @@ async fn target_of_a_bulk_operation_cannot_be_changed() {
 
 #[tokio::test]
 async fn wrong_values_are_refused_and_nothing_changes() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 2).await;
+    let (_server, admin, group) = with_fleet(2).await;
     let planned = admin.create(BULK, &later_of(&group)).await;
     let link = planned["self"].as_str().unwrap();
 
@@ -168,10 +153,9 @@ async fn wrong_values_are_refused_and_nothing_changes() {
 
 #[tokio::test]
 async fn many_changes_at_once_leave_one_that_continues() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let group = fleet(server.database(), 40).await;
+    let (server, admin, group) = with_fleet(40).await;
     let link = plan(&admin, &bulk_of(&group, 0.05)).await;
-    under_way(server.database(), 1).await;
+    under_way(&server, 1).await;
 
     let changes = (0..8).map(|_| {
         let (admin, link) = (admin.clone(), link.clone());

@@ -1,9 +1,6 @@
 //! The user and the device that a row with credentials creates (N-12).
 
-use serde_json::json;
-
-use super::{OBJECTS, REGISTRATIONS, SECRET, all_created, comes_in, form, object_of, register, upload};
-use crate::harness::{TestServer, redacted, without};
+use super::*;
 
 #[tokio::test]
 async fn row_makes_user_managed_object_and_external_id() {
@@ -51,11 +48,11 @@ async fn device_comes_in_by_its_password_as_a_member_of_devices_and_owns_its_obj
 
 #[tokio::test]
 async fn password_of_few_characters_works_as_well_as_a_long_one() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
     let file =
         "ID,CREDENTIALS\nshort,secret\nfifteen,fifteen-letters\nsixteen,sixteen--letters\nlatin,gehéím ÿ\n";
-    let result = register(&server.admin(), file).await;
+    let result = register(&admin, file).await;
 
     assert_eq!(result, all_created(4));
     for (id, password) in [
@@ -80,8 +77,8 @@ async fn row_without_type_and_name_makes_a_user_alone() {
 
     assert_eq!(result, all_created(1));
     assert!(comes_in(&server.caller("device_a1", SECRET)).await);
-    assert_eq!(server.database().count("managed_objects").await, 0);
-    assert_eq!(server.database().count("external_ids").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
+    assert_eq!(server.count("external_ids").await, 0);
 }
 
 #[tokio::test]
@@ -93,7 +90,7 @@ async fn type_of_the_external_id_may_be_given_for_each_row() {
 
     assert_eq!(object_of(&admin, "imei", "a1").await["owner"], "device_a1");
     assert_eq!(object_of(&admin, "plat_Serial", "a2").await["owner"], "device_a2");
-    assert_eq!(server.database().count("external_ids").await, 2);
+    assert_eq!(server.count("external_ids").await, 2);
 }
 
 #[tokio::test]

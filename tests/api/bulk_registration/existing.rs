@@ -1,9 +1,6 @@
 //! Rows of devices that are known (N-13).
 
-use serde_json::json;
-
-use super::{OBJECTS, SECRET, comes_in, counts, fleet, object_of, register};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn known_user_gets_the_new_password_and_nothing_else() {
@@ -32,10 +29,7 @@ async fn known_user_gets_the_new_password_and_nothing_else() {
     assert_eq!(object_of(&admin, "plat_Serial", "a1").await, before);
     assert!(comes_in(&server.caller("device_a1", "another-secret-of-it")).await);
     // Cached credentials are dropped when the change is announced.
-    crate::harness::eventually("the old password to be refused", async || {
-        (!comes_in(&device).await).then_some(())
-    })
-    .await;
+    crate::harness::until("the old password to be refused", async || !comes_in(&device).await).await;
 }
 
 #[tokio::test]
@@ -46,8 +40,7 @@ async fn sessions_of_a_known_user_end_with_its_old_password() {
 
     register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
 
-    crate::harness::eventually("the session to end", async || (!session.is_known().await).then_some(()))
-        .await;
+    crate::harness::until("the session to end", async || !session.is_known().await).await;
 }
 
 #[tokio::test]
@@ -72,20 +65,20 @@ async fn user_that_lost_its_object_gets_a_password_and_no_other_object() {
     let result = register(&admin, fleet(1)).await;
 
     assert_eq!(counts(&result), [1, 0, 0, 1]);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn user_that_holds_more_than_a_device_gets_no_password_from_a_file() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     server
         .database()
         .insert_user("device_a0", &["ROLE_INVENTORY_ADMIN", "ROLE_USER_MANAGEMENT_OWN_READ"])
         .await;
     let user = server.caller("device_a0", crate::harness::ADMIN_PASSWORD);
 
-    let credentials = register(&server.admin(), fleet(2)).await;
-    let requests = register(&server.admin(), "ID\na0\nb0\n".to_owned()).await;
+    let credentials = register(&admin, fleet(2)).await;
+    let requests = register(&admin, "ID\na0\nb0\n".to_owned()).await;
 
     assert_eq!(counts(&credentials), [2, 1, 1, 1], "{credentials}");
     assert_eq!(counts(&requests), [2, 1, 1, 1], "{requests}");
@@ -94,5 +87,5 @@ async fn user_that_holds_more_than_a_device_gets_no_password_from_a_file() {
         assert!(reasons[0].contains("'device_a0'"), "{result}");
     }
     assert!(comes_in(&user).await);
-    assert_eq!(server.database().count("managed_objects").await, 1, "that of the other device");
+    assert_eq!(server.count("managed_objects").await, 1, "that of the other device");
 }

@@ -1,16 +1,13 @@
 //! A row that fails does not affect its neighbours (N-15).
 
-use serde_json::json;
-
-use super::{SECRET, comes_in, counts, failures, fleet, object_of, register};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn failed_row_is_listed_with_its_line_and_without_its_password() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     let file = "ID;CREDENTIALS\n\n\"a\n1\";secret-of-a-machine\n\na2;short\n";
-    let result = register(&server.admin(), file).await;
+    let result = register(&admin, file).await;
 
     let expected = json!([
         {
@@ -91,7 +88,7 @@ async fn every_reason_leaves_its_row_out_and_no_other() {
     for id in ["first", "one", "serial", "basic", "last", "known"] {
         assert_eq!(object_of(&admin, "plat_Serial", id).await["owner"], format!("device_{id}"));
     }
-    assert_eq!(server.database().count("managed_objects").await, 6);
+    assert_eq!(server.count("managed_objects").await, 6);
     let users = "SELECT name FROM users WHERE name LIKE 'device\\_%'";
     assert_eq!(server.database().query(users, &[]).await.len(), 6);
 }
@@ -116,9 +113,9 @@ async fn id_that_comes_again_fails_however_far_behind() {
 
 #[tokio::test]
 async fn all_rows_may_fail_and_the_response_is_201() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let result = register(&server.admin(), "ID;CREDENTIALS\na;b\nc\n;;;\n").await;
+    let result = register(&admin, "ID;CREDENTIALS\na;b\nc\n;;;\n").await;
 
     assert_eq!((counts(&result), failures(&result).len()), ([3, 0, 3, 0], 3));
     let misplaced = &result["failedCreationList"][1];

@@ -1,9 +1,6 @@
 //! Formats of the file, and errors that reject a file as a whole (N-10, N-16).
 
-use super::{
-    CONTENT_TYPE, REGISTRATIONS, SECRET, all_created, counts, failures, form, object_of, register, upload,
-};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn separator_is_found_in_the_header() {
@@ -19,10 +16,10 @@ async fn separator_is_found_in_the_header() {
 
 #[tokio::test]
 async fn row_with_another_separator_than_the_header_fails_alone() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let file = format!("ID;CREDENTIALS\na1,{SECRET}\na2\t{SECRET}\na3;{SECRET}\n");
-    let result = register(&server.admin(), file).await;
+    let result = register(&admin, file).await;
 
     assert_eq!(counts(&result), [3, 1, 2, 1]);
     assert!(failures(&result).iter().all(|(_, reason)| reason.contains("1 columns; allowed: 2")), "{result}");
@@ -74,9 +71,9 @@ async fn quotes_are_those_of_rfc_4180_and_blank_lines_are_skipped() {
 
 #[tokio::test]
 async fn file_without_rows_creates_nothing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     for file in ["ID;CREDENTIALS", "ID;CREDENTIALS\n", "\u{feff}ID;CREDENTIALS\r\n\r\n", "ID;CREDENTIALS\r"] {
-        assert_eq!(register(&server.admin(), file).await, all_created(0), "{file:?}");
+        assert_eq!(register(&admin, file).await, all_created(0), "{file:?}");
     }
 }
 
@@ -175,27 +172,27 @@ async fn form_without_a_part_file_is_422_and_no_form_415() {
 
 #[tokio::test]
 async fn file_with_too_many_lines_is_422() {
-    let server = TestServer::start_with(|settings| settings.limits.bulk_registration_lines = 100).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.bulk_registration_lines = 100).await.with_admin();
 
     assert_eq!(upload(&admin, super::fleet(50)).await.status, 201);
     for end in ["\n", "\r"] {
-        let refused = upload(&admin, super::fleet(200).replace('\n', end)).await.expect(422);
-        assert!(refused.message().contains("at most 100 lines"), "{}", refused.text);
+        upload(&admin, super::fleet(200).replace('\n', end)).await.expect_message(422, "at most 100 lines");
     }
-    assert_eq!(server.database().count("managed_objects").await, 50);
+    assert_eq!(server.count("managed_objects").await, 50);
 }
 
 #[tokio::test]
 async fn file_that_is_too_large_is_413() {
-    let server = TestServer::start_with(|settings| settings.limits.bulk_registration_bytes = 10_000).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_with(|settings| settings.limits.bulk_registration_bytes = 10_000)
+        .await
+        .with_admin();
 
     assert_eq!(upload(&admin, super::fleet(100)).await.status, 201);
     let answer = upload(&admin, super::fleet(1000)).await;
 
     assert_eq!((answer.status, answer.message().contains("10000")), (413, true), "{}", answer.text);
-    assert_eq!(server.database().count("managed_objects").await, 100);
+    assert_eq!(server.count("managed_objects").await, 100);
     assert_eq!(upload(&admin, "x".repeat(1 << 20)).await.status, 413);
 }
 
@@ -225,12 +222,12 @@ async fn files_of_spreadsheets_are_read() {
 
 #[tokio::test]
 async fn name_of_the_file_may_be_latin_1() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let form = form(format!("ID;CREDENTIALS\nl1;{SECRET}\n"));
     let at = form.windows(7).position(|bytes| bytes == b"devices").expect("the name of the file");
     let named = [&form[..at], b"ger\xe4te", &form[at + 7..]].concat();
 
-    let request = server.admin().request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE);
+    let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE);
     let answer = request.accepting_json().body(named).send().await.expect(201);
 
     assert_eq!(answer.json(), all_created(1));

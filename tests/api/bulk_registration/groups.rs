@@ -1,9 +1,6 @@
 //! Groups that are named by paths (N-17).
 
-use serde_json::{Value, json};
-
-use super::{OBJECTS, SECRET, all_created, counts, object_of, objects_of_type, register};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// A file of devices `<prefix>0`…, one for each path.
 fn placed(prefix: &str, paths: &[&str]) -> String {
@@ -123,7 +120,7 @@ async fn rows_that_fail_or_are_known_make_no_groups() {
     let result = register(&admin, file).await;
 
     assert_eq!(counts(&result), [3, 0, 2, 1]);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -136,6 +133,6 @@ async fn a_thousand_groups_in_one_file_are_made_once_each() {
 
     let groups = "SELECT count(*) FROM managed_objects WHERE fragments ? 'plat_IsDeviceGroup'";
     assert_eq!(server.database().query(groups, &[]).await[0].get::<_, i64>(0), 1 + 10 + 1000);
-    assert_eq!(server.database().count("links").await, 10 + 1000 + 3000);
+    assert_eq!(server.count("links").await, 10 + 1000 + 3000);
     assert_eq!(parents(&admin, "a2345").await, ["Floor 5", "Room 345", "Top"]);
 }

@@ -1,11 +1,8 @@
 //! Uploads that are interrupted, and servers that end during a registration.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
 
-use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form, register, upload};
-use crate::harness::{Caller, Program, RawConnection, TestServer, eventually, scratch_with_data};
+use super::*;
 
 /// Enough rows to interrupt the registration in the middle, and few enough for a busy machine.
 const ROWS: usize = 5000;
@@ -36,7 +33,7 @@ async fn upload_that_breaks_off_has_registered_nothing() {
     // The next upload finds no remains of this one.
     let result = register(&admin, format!("ID;CREDENTIALS\na0;{SECRET}\n")).await;
     assert_eq!(counts(&result), [1, 1, 0, 1]);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -47,10 +44,7 @@ async fn client_that_goes_away_in_the_middle_may_send_the_file_again() {
     let body = form(&file);
     let mut connection = begin(&server, &admin, body.len()).await;
     connection.send(&body).await;
-    eventually("the first rows", async || {
-        (server.database().count("managed_objects").await > 0).then_some(())
-    })
-    .await;
+    until("the first rows", async || server.count("managed_objects").await > 0).await;
     connection.reset();
 
     assert_completed(&admin, &file).await;
@@ -83,9 +77,9 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
 
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(&file));
     let sending = tokio::spawn(request.try_send());
-    eventually("the first rows", async || {
+    until("the first rows", async || {
         let page = admin.read("/inventory/managedObjects?pageSize=1").await;
-        (!page["managedObjects"].as_array().unwrap().is_empty()).then_some(())
+        !page["managedObjects"].as_array().unwrap().is_empty()
     })
     .await;
     program.signal(Signal::KILL);
@@ -98,10 +92,7 @@ async fn server_killed_in_the_middle_leaves_whole_rows_and_the_file_may_be_sent_
     let last = admin.read("/inventory/managedObjects?pageSize=2000").await;
     for object in last["managedObjects"].as_array().unwrap().iter().step_by(401) {
         let user = object["owner"].as_str().unwrap();
-        assert_eq!(
-            Caller::new(program.base(), Some((user, SECRET))).get("/user/currentUser").await.status,
-            200
-        );
+        Caller::new(program.base(), Some((user, SECRET))).get("/user/currentUser").await.expect(200);
         let id = format!("/identity/externalIds/plat_Serial/{}", user.strip_prefix("device_").unwrap());
         assert_eq!(admin.read(&id).await["managedObject"]["id"], object["id"]);
     }

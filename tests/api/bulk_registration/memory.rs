@@ -1,7 +1,6 @@
 //! Memory use does not grow with the size of a file or of its result.
 
-use super::{CONTENT_TYPE, REGISTRATIONS, SECRET, counts, fleet, form};
-use crate::harness::{Caller, Program, scratch_with_data};
+use super::*;
 
 async fn send(admin: &Caller, file: String) -> [u64; 4] {
     let request = admin.request("POST", REGISTRATIONS).header("Content-Type", CONTENT_TYPE).body(form(file));

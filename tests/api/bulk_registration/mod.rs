@@ -14,9 +14,7 @@ mod requests;
 mod tenants;
 mod under_way;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, Response};
+use crate::harness::prelude::*;
 
 const REGISTRATIONS: &str = "/devicecontrol/bulkNewDeviceRequests";
 const CONTENT_TYPE: &str = "multipart/form-data; boundary=----boundary4711";

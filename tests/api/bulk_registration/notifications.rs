@@ -1,9 +1,6 @@
 //! The notifications that a file causes on `/managedobjects/<id>`.
 
-use serde_json::json;
-
-use super::{SECRET, object_of, objects_of_type, register};
-use crate::harness::{TestServer, redacted};
+use super::*;
 
 #[tokio::test]
 async fn creation_of_devices_and_groups_is_published_and_growth_of_a_group_once() {

@@ -1,9 +1,6 @@
 //! Columns of custom properties (N-14).
 
-use serde_json::json;
-
-use super::{SECRET, counts, failures, object_of, register, upload};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn other_headers_are_custom_properties_and_dots_make_objects() {
@@ -61,7 +58,7 @@ async fn names_that_no_fragment_may_have_are_422_for_the_file() {
     // A spreadsheet adds an empty last column, whose cells are empty, too (N-12a).
     let answer = upload(&admin, format!("ID;CREDENTIALS;\na1;{SECRET};x\n")).await;
     assert_eq!(answer.json()["numberOfFailed"], 1, "{}", answer.text);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]

@@ -2,11 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::join_all;
-use serde_json::json;
-
-use super::{OBJECTS, SECRET, counts, fleet, register, upload};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 /// Asserts that every device exists once and complete: user, membership, object, external id.
 async fn assert_whole(server: &TestServer, count: i64) {
@@ -15,7 +11,7 @@ async fn assert_whole(server: &TestServer, count: i64) {
         JOIN managed_objects o ON o.tenant = u.tenant AND o.owner = u.name \
         JOIN external_ids e ON e.tenant = o.tenant AND e.object = o.id AND 'device_' || e.value = u.name";
     assert_eq!(server.database().query(whole, &[]).await[0].get::<_, i64>(0), count);
-    assert_eq!(server.database().count("external_ids").await, count);
+    assert_eq!(server.count("external_ids").await, count);
     assert_eq!(server.database().count("group_members WHERE user_name LIKE 'device\\_%'").await, count);
 }
 
@@ -86,7 +82,7 @@ async fn external_ids_taken_by_others_meanwhile_are_failures_and_no_5xx() {
     let [all, created, failed, _] = counts(&answer.json());
     assert_eq!((all, created + failed, failed), (1500, 1500, taken));
     assert_eq!(server.database().count("users WHERE name LIKE 'device\\_%'").await, created as i64);
-    assert_eq!(server.database().count("managed_objects").await, created as i64 + 1);
+    assert_eq!(server.count("managed_objects").await, created as i64 + 1);
 }
 
 #[tokio::test]

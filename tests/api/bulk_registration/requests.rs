@@ -1,9 +1,6 @@
 //! Files of ids without passwords: registration requests (N-11).
 
-use serde_json::json;
-
-use super::{SECRET, all_created, counts, failures, objects_of_type, register};
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, member_texts, redacted};
+use super::*;
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 
@@ -71,10 +68,9 @@ async fn column_tenant_does_not_matter_and_any_other_asks_for_passwords() {
 
     assert_eq!(register(&admin, "TENANT,ID\nother,a1\n").await, all_created(1));
     for columns in ["ID,TYPE", "ID,NAME", "ID,ICCID", "ID,AUTH_TYPE", "ID,note", "ID,external-x"] {
-        let answer = super::upload(&admin, format!("{columns}\na2,x\n")).await.expect(422);
-        assert!(answer.message().contains("CREDENTIALS"), "{}", answer.message());
+        super::upload(&admin, format!("{columns}\na2,x\n")).await.expect_message(422, "CREDENTIALS");
     }
-    assert_eq!(server.database().count("new_device_requests").await, 1);
+    assert_eq!(server.count("new_device_requests").await, 1);
     assert_eq!(register(&admin, format!("ID,CREDENTIALS\na1,{SECRET}\n")).await, all_created(1));
 }
 

@@ -1,7 +1,6 @@
 //! The column TENANT (docs/rules.md#bulk-registration; N-16).
 
-use super::{SECRET, all_created, comes_in, counts, failures, object_of, register, upload};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+use super::*;
 
 async fn two_tenants() -> (TestServer, Caller) {
     let database = TestDatabase::create().await;

@@ -1,11 +1,8 @@
 //! Files that are being registered: how many a tenant has at once, and what ends one early (N-18).
 
-use std::time::Duration;
-
 use tokio_postgres::NoTls;
 
-use super::{CONTENT_TYPE, REGISTRATIONS, form, upload};
-use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, RawConnection, TestDatabase, TestServer, eventually};
+use super::*;
 
 /// A server on which each tenant may register one file at once.
 async fn server() -> (TestServer, Caller) {
@@ -44,10 +41,10 @@ async fn send_slow_file(server: &TestServer, admin: &Caller) -> RawConnection {
 
 /// Waits until a small file of the tenant gets a status.
 async fn small_file_gets(admin: &Caller, status: u16) {
-    eventually("the status of a small file", async || {
+    until("the status of a small file", async || {
         let answer = upload(admin, "ID;CREDENTIALS\nsmall;secret-of-a-machine\n").await;
         assert!([201, 429].contains(&answer.status), "{}", answer.text);
-        (answer.status == status).then_some(())
+        answer.status == status
     })
     .await;
 }
@@ -98,8 +95,8 @@ async fn server_that_stops_does_not_wait_for_a_file_that_the_database_holds_up()
     let mut connection = send_file(&server, &admin, "ID\nslow1\n".to_owned()).await;
     let waiting =
         "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'new_device_requests'::regclass";
-    eventually("a row that waits for the lock", async || {
-        (database.query(waiting, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    until("a row that waits for the lock", async || {
+        database.query(waiting, &[]).await[0].get::<_, i64>(0) > 0
     })
     .await;
 

@@ -1,8 +1,6 @@
 //! Addresses of requests: without a host, with two hosts, or with an invalid host.
 
-use serde_json::{Value, json};
-
-use crate::harness::{ADMIN_PASSWORD, RawConnection, TestServer, token};
+use super::*;
 
 fn authorization() -> String {
     format!("Authorization: Basic {}", token("admin", ADMIN_PASSWORD))

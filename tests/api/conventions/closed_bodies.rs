@@ -1,8 +1,6 @@
 //! Bodies that select what is deleted, sent or limited reject unknown members (C-19a).
 
-use serde_json::{Value, json};
-
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use super::*;
 
 const RULES: &str = "/retention/retentions";
 const BULK: &str = "/devicecontrol/bulkoperations";
@@ -20,7 +18,7 @@ async fn is_refused(caller: &Caller, method: &str, path: &str, body: &Value, unk
 
 #[tokio::test]
 async fn unknown_member_is_named_with_the_one_that_was_meant_and_nothing_is_done() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let rule = admin.create(RULES, &json!({"maximumAge": 30})).await;
     let rule_path = format!("{RULES}/{}", rule["id"].as_str().unwrap());
     let group = admin.create("/inventory/managedObjects", &json!({"plat_IsDeviceGroup": {}})).await;
@@ -49,7 +47,7 @@ async fn unknown_member_is_named_with_the_one_that_was_meant_and_nothing_is_done
     assert_eq!(admin.read(&planned_path).await, planned);
     assert_eq!(admin.read(&module_path).await["name"], "idle");
     for table in ["retention_rules", "bulk_operations"] {
-        assert_eq!(server.database().count(table).await, 1, "{table}");
+        assert_eq!(server.count(table).await, 1, "{table}");
     }
     assert_eq!(admin.read(CLIENTS).await["tokenClients"], json!([]));
 }

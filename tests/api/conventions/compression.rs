@@ -3,9 +3,8 @@
 use std::io::Read;
 
 use flate2::read::GzDecoder;
-use serde_json::{Value, json};
 
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 const LARGE: &str = "/inventory/managedObjects?pageSize=40";
 const SMALL: &str = "/inventory/managedObjects?pageSize=1";
@@ -74,8 +73,7 @@ async fn other_responses_are_not_compressed() {
 
 #[tokio::test]
 async fn json_file_is_not_compressed() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let source = admin.create_device("pump").await;
+    let (_server, admin, source) = TestServer::shared().await.with_device("pump").await;
     let event = admin.create_event(&source, "acme_Log").await;
     let path = format!("/event/events/{}/binaries", event["id"].as_str().unwrap());
     let text = json!({"note": "x".repeat(40_000)}).to_string();

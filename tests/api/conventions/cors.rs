@@ -1,8 +1,6 @@
 //! Tests which pages of other sites may read responses (C-16 to C-16b).
 
-use serde_json::json;
-
-use crate::harness::{ADMIN_PASSWORD, Caller, REALTIME, Response, TestDatabase, TestServer, eventually};
+use super::*;
 
 const PAGE: &str = "https://app.example.org";
 const ORIGIN_OPTION: &str = "/tenant/options/access.control/allow.origin";
@@ -55,13 +53,13 @@ async fn preflight_of_a_known_path_gets_a_response_without_credentials() {
 
 #[tokio::test]
 async fn preflight_of_an_unknown_path_and_other_options_requests_need_credentials() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let unknown = preflight(&server, "/unknown", PAGE).await;
     let no_origin =
         server.stranger().request("OPTIONS", "/alarm/alarms").header("Access-Control-Request-Method", "GET");
     let no_method = server.stranger().request("OPTIONS", "/alarm/alarms").header("Origin", PAGE);
-    let known = server.admin().request("OPTIONS", "/alarm/alarms");
+    let known = admin.request("OPTIONS", "/alarm/alarms");
 
     assert_eq!(unknown.status, 401);
     assert_eq!((no_origin.send().await.status, no_method.send().await.status), (401, 401));
@@ -123,9 +121,9 @@ async fn held_poll_may_be_read_too() {
 
 #[tokio::test]
 async fn request_of_no_page_gets_no_headers_for_browsers() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().get("/alarm/alarms").await;
+    let answer = admin.get("/alarm/alarms").await;
 
     assert_eq!(allowed(&answer), (None, None));
     assert_eq!(answer.header("Vary"), None);
@@ -135,8 +133,8 @@ async fn request_of_no_page_gets_no_headers_for_browsers() {
 async fn only_listed_sites_may_read_and_named_ones_with_credentials() {
     let (server, admin) = TestServer::start().await.with_admin();
     allow_origins(&server, "https://app.example.org, http://*.example.net").await;
-    eventually("the new option", async || {
-        (allowed(&get_from(&admin, "https://evil.org", "/alarm/alarms").await).0.is_none()).then_some(())
+    until("the new option", async || {
+        allowed(&get_from(&admin, "https://evil.org", "/alarm/alarms").await).0.is_none()
     })
     .await;
 
@@ -199,17 +197,17 @@ async fn change_of_the_option_is_felt_at_all_servers_and_ends_no_session() {
     allow_origins(&server, "https://app.example.org").await;
 
     for caller in &callers {
-        eventually("the new option", async || {
+        until("the new option", async || {
             let answer = get_from(caller, PAGE, "/alarm/alarms").await;
-            (allowed(&answer) == (Some(PAGE), Some("true"))).then_some(())
+            allowed(&answer) == (Some(PAGE), Some("true"))
         })
         .await;
     }
     assert!(session.is_known().await);
     assert_eq!(server.admin().delete(ORIGIN_OPTION).await.status, 204);
-    eventually("the predefined option", async || {
+    until("the predefined option", async || {
         let answer = get_from(&callers[1], PAGE, "/alarm/alarms").await;
-        (allowed(&answer) == (Some("*"), None)).then_some(())
+        allowed(&answer) == (Some("*"), None)
     })
     .await;
 }

@@ -1,8 +1,6 @@
 //! Error bodies, their names and messages (docs/rules.md#errors; E-01 to E-05, C-17).
 
-use serde_json::{Value, json};
-
-use crate::harness::{MEDIA, Response, TestServer, alarm_of, redacted};
+use super::*;
 
 fn shown(answer: &Response, server: &TestServer) -> (u16, Value) {
     (answer.status, redacted(&answer.json(), &[(server.base(), "<base>")]))
@@ -13,25 +11,53 @@ fn body(error: &str, message: &str) -> Value {
 }
 
 #[tokio::test]
-async fn unknown_managed_object_is_404_with_the_documents_words() {
-    let server = TestServer::shared().await;
+async fn refusals_have_the_words_of_the_documents() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let alarm = admin.raise_alarm(&device, "hot").await;
+    let (alarm, object) = (alarm["self"].as_str().unwrap(), format!("{OBJECTS}/{device}"));
+    let joe = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
+    let stranger = server.stranger();
+    let unknown_object = "Finding device data from database failed : No managedObject for id '4711'!";
+    let unknown_alarm = "Finding alarm from database failed : No alarm for gid '4711'!";
+    let missing = "Following mandatory fields should be included: type,time,severity,source";
+    let absent = "Representation must not be null";
+    let denied = "Access is denied";
+    let (invalid, invalid_credentials) =
+        ("undefined/validationError", "Invalid credentials! : Bad credentials");
 
-    let answer = server.admin().get("/inventory/managedObjects/4711").await;
-
-    let message = "Finding device data from database failed : No managedObject for id '4711'!";
-    assert_eq!(shown(&answer, &server), (404, body("inventory/Not Found", message)));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}error+json")), "{media_type}");
-}
-
-#[tokio::test]
-async fn unknown_alarm_is_404_with_the_documents_words() {
-    let server = TestServer::shared().await;
-
-    let answer = server.admin().get("/alarm/alarms/4711").await;
-
-    let message = "Finding alarm from database failed : No alarm for gid '4711'!";
-    assert_eq!(shown(&answer, &server), (404, body("alarm/Not Found", message)));
+    check_rows(
+        [
+            (
+                "unknown managed object",
+                (&admin, "GET /inventory/managedObjects/4711 ", 404, "inventory/Not Found", unknown_object),
+            ),
+            ("unknown alarm", (&admin, "GET /alarm/alarms/4711 ", 404, "alarm/Not Found", unknown_alarm)),
+            ("missing members", (&admin, r#"POST /alarm/alarms {"text":"Too hot"}"#, 422, invalid, missing)),
+            (
+                "missing body of a new object",
+                (&admin, "POST /inventory/managedObjects ", 422, invalid, absent),
+            ),
+            ("missing body of an object", (&admin, &*format!("PUT {object} "), 422, invalid, absent)),
+            ("missing body of a new alarm", (&admin, "POST /alarm/alarms ", 422, invalid, absent)),
+            ("missing body of an alarm", (&admin, &format!("PUT {alarm} "), 422, invalid, absent)),
+            ("missing role", (&joe, "GET /alarm/alarms ", 403, "security/Forbidden", denied)),
+            (
+                "missing credentials",
+                (&stranger, "GET /alarm/alarms ", 401, "security/Unauthorized", invalid_credentials),
+            ),
+        ],
+        async |(caller, request, status, error, message)| {
+            let [method, path, sent] = *request.splitn(3, ' ').collect::<Vec<_>>() else {
+                panic!("{request}")
+            };
+            let answer = caller.request(method, path).accepting_json().body(sent).send().await;
+            assert_eq!(shown(&answer, &server), (status, body(error, message)));
+            let asked_for = answer.header("WWW-Authenticate");
+            assert_eq!(asked_for, (status == 401).then_some(r#"Basic realm="Platform""#));
+        },
+    )
+    .await;
+    admin.get("/inventory/managedObjects/4711").await.expect_media("error");
 }
 
 #[tokio::test]
@@ -47,92 +73,32 @@ async fn id_that_is_not_a_number_names_nothing() {
 }
 
 #[tokio::test]
-async fn missing_members_are_listed_with_commas_and_without_blanks() {
-    let server = TestServer::shared().await;
-
-    let answer = server.admin().post("/alarm/alarms", &json!({"text": "Too hot"})).await;
-
-    let message = "Following mandatory fields should be included: type,time,severity,source";
-    assert_eq!(shown(&answer, &server), (422, body("undefined/validationError", message)));
-}
-
-#[tokio::test]
-async fn missing_body_is_422() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let alarm = admin.raise_alarm(&device, "hot").await;
-
-    for (method, path) in [
-        ("POST", "/inventory/managedObjects".to_owned()),
-        ("PUT", format!("/inventory/managedObjects/{device}")),
-        ("POST", "/alarm/alarms".to_owned()),
-        ("PUT", format!("/alarm/alarms/{}", alarm["id"].as_str().unwrap())),
-    ] {
-        let answer = admin.request(method, &path).accepting_json().send().await;
-        let expected = body("undefined/validationError", "Representation must not be null");
-        assert_eq!(shown(&answer, &server), (422, expected), "{method} {path}");
-    }
-}
-
-#[tokio::test]
-async fn malformed_json_is_400() {
-    let server = TestServer::shared().await;
-
-    let request = server.admin().request("POST", "/alarm/alarms").header("Content-Type", "application/json");
-    request.body(r#"{"type": "hot", }"#).send().await.expect_error(400, "undefined/validationError");
-}
-
-#[tokio::test]
-async fn wrong_value_is_422_and_named() {
+async fn malformed_or_wrong_alarms_are_refused_and_the_flaw_named() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-
-    for (member, value) in [
-        ("severity", json!("BAD")),
-        ("status", json!("OPEN")),
-        ("time", json!("yesterday")),
-        ("text", json!(5)),
-        ("type", json!({})),
-        ("source", json!("4711")),
-    ] {
+    let with = |member: &str, value: Value| {
         let mut alarm = alarm_of(&device, "hot");
         alarm[member] = value;
-        let answer = admin.post("/alarm/alarms", &alarm).await;
-        assert_eq!((answer.status, answer.error().as_str()), (422, "undefined/validationError"), "{alarm}");
-        assert!(answer.message().contains(member), "{member}: {}", answer.message());
-    }
-}
+        alarm.to_string()
+    };
 
-#[tokio::test]
-async fn unknown_source_of_an_alarm_is_422_and_named() {
-    let server = TestServer::shared().await;
-
-    let answer = server
-        .admin()
-        .post("/alarm/alarms", &alarm_of("4711", "hot"))
-        .await
-        .expect_error(422, "undefined/validationError");
-
-    assert!(answer.message().contains("4711"), "{}", answer.message());
-}
-
-#[tokio::test]
-async fn missing_role_is_403() {
-    let server = TestServer::shared().await;
-    let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
-
-    let answer = caller.get("/alarm/alarms").await;
-
-    assert_eq!(shown(&answer, &server), (403, body("security/Forbidden", "Access is denied")));
-}
-
-#[tokio::test]
-async fn missing_credentials_are_401_and_asked_for() {
-    let server = TestServer::shared().await;
-
-    let answer = server.stranger().get("/alarm/alarms").await;
-
-    let expected = body("security/Unauthorized", "Invalid credentials! : Bad credentials");
-    assert_eq!(shown(&answer, &server), (401, expected));
-    assert_eq!(answer.header("WWW-Authenticate"), Some(r#"Basic realm="Platform""#));
+    check_rows(
+        [
+            ("malformed JSON", (r#"{"type": "hot", }"#.to_owned(), 400, "")),
+            ("unknown source", (alarm_of("4711", "hot").to_string(), 422, "4711")),
+            ("severity", (with("severity", json!("BAD")), 422, "severity")),
+            ("status", (with("status", json!("OPEN")), 422, "status")),
+            ("time", (with("time", json!("yesterday")), 422, "time")),
+            ("text", (with("text", json!(5)), 422, "text")),
+            ("type", (with("type", json!({})), 422, "type")),
+            ("source", (with("source", json!("4711")), 422, "source")),
+        ],
+        async |(body, status, named)| {
+            let request = admin.request("POST", "/alarm/alarms").header("Content-Type", "application/json");
+            let answer = request.body(body).send().await.expect_error(status, "undefined/validationError");
+            assert!(answer.message().contains(named), "{}", answer.message());
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -181,8 +147,8 @@ async fn details_are_given_in_debug_mode_only() {
 
 #[tokio::test]
 async fn info_link_of_an_error_leads_to_a_page_for_everybody() {
-    let server = TestServer::shared().await;
-    let error = server.admin().get("/alarm/alarms/4711").await.json();
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let error = admin.get("/alarm/alarms/4711").await.json();
     let info = error["info"].as_str().unwrap();
     let (link, place) = info.split_once('#').unwrap();
 

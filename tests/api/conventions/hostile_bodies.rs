@@ -1,8 +1,6 @@
 //! Malformed and hostile bodies: always a clear 4xx, never a 500.
 
-use serde_json::json;
-
-use crate::harness::{Caller, OBJECTS, Response, TestServer, alarm_of};
+use super::*;
 
 async fn post(caller: &Caller, path: &str, body: impl Into<Vec<u8>>) -> Response {
     let request = caller.request("POST", path).accepting_json();
@@ -144,8 +142,8 @@ async fn tiny_numbers_do_not_grow_into_thousands_of_digits() {
 
 #[tokio::test]
 async fn body_over_the_limit_is_413_whether_announced_or_not() {
-    let server = TestServer::start_with(|settings| settings.limits.body_bytes = 10_000).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.body_bytes = 10_000).await.with_admin();
     let body = |bytes: usize| format!("{{\"plat_A\":\"{}\"}}", "x".repeat(bytes - 13));
 
     let fitting = post(&admin, OBJECTS, body(10_000)).await;
@@ -159,7 +157,7 @@ async fn body_over_the_limit_is_413_whether_announced_or_not() {
 
     assert_eq!((fitting.status, announced.status), (201, 413), "{}", announced.text);
     assert!(chunked.starts_with("HTTP/1.1 413"), "{chunked}");
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]
@@ -261,7 +259,7 @@ async fn text_that_looks_like_sql_is_only_text() {
 
 #[tokio::test]
 async fn body_that_ends_early_is_dropped_with_its_connection() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut connection = crate::harness::RawConnection::open(server.address()).await;
     let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let head = ["POST /inventory/managedObjects HTTP/1.1", "Host: x", &authorization, "Content-Length: 100"];
@@ -270,7 +268,7 @@ async fn body_that_ends_early_is_dropped_with_its_connection() {
     connection.half_close().await;
     while !connection.read_at_most(1000).await.is_empty() {}
 
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
     assert_eq!(admin.get(OBJECTS).await.status, 200, "the server lives");
 }
 
@@ -292,7 +290,7 @@ async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
         ("/inventory/binaries", form),
         ("/devicecontrol/bulkNewDeviceRequests", form),
     ] {
-        for encoding in ["gzip", "br", "identity, GZIP", "x y"] {
+        for encoding in ["gzip", "br", "identity, br", "identity, GZIP", "x", "x y"] {
             let request = admin.request("POST", path).accepting_json().header("Content-Type", content_type);
             let answer = request.header("Content-Encoding", encoding).body("\x1f\u{8b}").send().await;
             assert_eq!(answer.status, 415, "{path} {encoding}: {}", answer.text);
@@ -300,6 +298,10 @@ async fn body_of_a_content_encoding_is_415_wherever_one_is_read() {
             assert!(answer.text.contains(encoding) && answer.text.contains("identity"), "{}", answer.text);
             assert_eq!(answer.header("Accept-Encoding"), Some("identity"), "{path}");
         }
+    }
+    for encoding in ["gzip", "identity, br", "x"] {
+        let request = admin.request("POST", "/v1/oauth/accesstokens").header("Content-Type", json);
+        request.header("Content-Encoding", encoding).body("\x1f\u{8b}").send().await.expect(415);
     }
     let event = admin.create_event(&device, "opened").await;
     let path = format!("/event/events/{}/binaries", event["id"].as_str().unwrap());

@@ -1,8 +1,6 @@
 //! `self` links and `Location` (C-15).
 
-use serde_json::{Value, json};
-
-use crate::harness::{TestServer, alarm_of};
+use super::*;
 
 /// Returns all links in a response.
 fn links(value: &Value) -> Vec<&str> {

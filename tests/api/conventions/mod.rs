@@ -17,3 +17,5 @@ mod paging;
 mod processing_modes;
 mod total_pages;
 mod years;
+
+use crate::harness::prelude::*;

@@ -1,96 +1,75 @@
 //! The order in which a request is checked (E-04, C-07a).
 
-use serde_json::json;
-
+use super::*;
 use crate::harness::operations::OPERATIONS;
-use crate::harness::{ADMIN_PASSWORD, TestServer, alarm_of, event_of};
-
-#[tokio::test]
-async fn authentication_comes_before_everything() {
-    let server = TestServer::shared().await;
-    let stranger = server.stranger();
-
-    for (method, path) in [
-        ("PATCH", "/alarm/alarms"),
-        ("GET", "/alarm/alarms?status=BAD"),
-        ("POST", "/alarm/alarms"),
-        ("GET", "/unknown"),
-        ("GET", "/inventory/managedObjects/4711"),
-    ] {
-        let request = stranger.request(method, path).header("Accept", "text/html").body("{");
-        assert_eq!(request.send().await.status, 401, "{method} {path}");
-    }
-}
 
 #[tokio::test]
 async fn suspended_tenant_comes_before_the_method() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    server.database().execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = 'main'", &[]).await;
+    server.execute("UPDATE tenants SET status = 'SUSPENDED' WHERE id = $1", &[]).await;
 
     caller.request("PATCH", "/alarm/alarms").send().await.expect(403);
 }
 
 #[tokio::test]
-async fn method_comes_before_the_role() {
-    let server = TestServer::shared().await;
-    let caller = server.user_with("joe", &[]).await;
-
-    caller.request("PATCH", "/alarm/alarms").send().await.expect(405);
-}
-
-#[tokio::test]
-async fn role_comes_before_the_syntax_of_the_body() {
-    let server = TestServer::shared().await;
-    let caller = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
-
-    caller.request("POST", "/inventory/managedObjects").body("{").send().await.expect(403);
-}
-
-#[tokio::test]
-async fn syntax_of_the_body_comes_before_its_validation() {
-    let server = TestServer::shared().await;
-
-    let request = server.admin().request("POST", "/alarm/alarms");
-    request.body(r#"{"severity": "BAD", "source": {"id": "4711"}"#).send().await.expect(400);
-}
-
-#[tokio::test]
-async fn validation_of_the_body_comes_before_the_existence_of_the_source() {
-    let server = TestServer::shared().await;
-    let mut alarm = alarm_of("4711", "hot");
-    alarm["severity"] = json!("BAD");
-
-    let answer = server.admin().post("/alarm/alarms", &alarm).await.expect(422);
-
-    assert!(answer.message().contains("severity"), "{}", answer.message());
-}
-
-#[tokio::test]
-async fn object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
-    let caller = server.user_with("joe", &[]).await;
-
-    for method in ["GET", "PUT", "DELETE"] {
-        let request =
-            |id: &str| caller.request(method, &format!("/inventory/managedObjects/{id}")).body("{}");
-        assert_eq!(request(&device).send().await.status, 403, "{method} of what exists");
-        assert_eq!(request("4711").send().await.status, 404, "{method} of what does not");
-    }
-}
-
-#[tokio::test]
-async fn alarm_that_must_not_be_changed_is_403_and_an_absent_one_404() {
+async fn each_check_comes_before_the_next() {
     let (server, admin) = TestServer::shared().await.with_admin();
-    let alarm = admin.raise_alarm(&admin.create_device("pump").await, "hot").await;
-    let caller = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    let body = json!({"status": "CLEARED"});
+    let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
+    let stranger = server.stranger();
+    let (cut, bad) = (r#"{"severity": "BAD", "source": {"id": "4711"}"#, {
+        let mut alarm = alarm_of("4711", "hot");
+        alarm["severity"] = json!("BAD");
+        alarm.to_string()
+    });
 
-    let existing = caller.put(&format!("/alarm/alarms/{}", alarm["id"].as_str().unwrap()), &body).await;
-    let absent = caller.put("/alarm/alarms/4711", &body).await;
+    check_rows(
+        [
+            ("authentication before the method", (&stranger, "PATCH", "/alarm/alarms", "{", 401)),
+            (
+                "authentication before the parameters",
+                (&stranger, "GET", "/alarm/alarms?status=BAD", "{", 401),
+            ),
+            ("authentication before the body", (&stranger, "POST", "/alarm/alarms", "{", 401)),
+            ("authentication before the path", (&stranger, "GET", "/unknown", "{", 401)),
+            (
+                "authentication before the object",
+                (&stranger, "GET", "/inventory/managedObjects/4711", "{", 401),
+            ),
+            ("method before the role", (&reader, "PATCH", "/alarm/alarms", "", 405)),
+            ("role before the syntax of the body", (&reader, "POST", "/inventory/managedObjects", "{", 403)),
+            ("syntax of the body before its validation", (&admin, "POST", "/alarm/alarms", cut, 400)),
+            ("validation before the existence of the source", (&admin, "POST", "/alarm/alarms", &bad, 422)),
+        ],
+        async |(caller, method, path, body, status)| {
+            let accept = if status == 401 { "text/html" } else { "*/*" };
+            let answer =
+                caller.request(method, path).header("Accept", accept).body(body).send().await.expect(status);
+            assert!(status != 422 || answer.message().contains("severity"), "{}", answer.text);
+        },
+    )
+    .await;
+    let emulated = stranger.request("POST", OBJECTS).header("X-HTTP-METHOD", "PATCH");
+    emulated.json(&json!({})).send().await.expect(401);
+}
 
-    assert_eq!((existing.status, absent.status), (403, 404));
+#[tokio::test]
+async fn what_must_not_be_seen_or_changed_is_403_and_what_is_absent_404() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let alarm = admin.raise_alarm(&device, "hot").await["id"].as_str().unwrap().to_owned();
+    let (nobody, reader) =
+        (server.user_with("nobody", &[]).await, server.user_with("reader", &["ROLE_ALARM_READ"]).await);
+
+    for (caller, method, collection, existing, body) in [
+        (&nobody, "GET", OBJECTS, &device, "{}"),
+        (&nobody, "PUT", OBJECTS, &device, "{}"),
+        (&nobody, "DELETE", OBJECTS, &device, "{}"),
+        (&reader, "PUT", "/alarm/alarms", &alarm, r#"{"status":"CLEARED"}"#),
+    ] {
+        for (id, status) in [(&**existing, 403), ("4711", 404)] {
+            caller.request(method, &format!("{collection}/{id}")).body(body).send().await.expect(status);
+        }
+    }
 }
 
 /// Bodies that are invalid for every resource.
@@ -152,12 +131,59 @@ async fn what_there_is_not_is_404_whatever_the_body() {
 
 #[tokio::test]
 async fn application_of_another_tenant_is_404_whatever_the_body() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
     let body = json!({"name": "a", "key": "a", "type": "HOSTED", "contextPath": "a", "resourcesUrl": "/"});
-    let application = server.admin().create("/application/applications", &body).await;
+    let application = admin.create("/application/applications", &body).await;
     let foreign = server.caller("plant7/admin", ADMIN_PASSWORD);
 
     for body in BODIES {
         foreign.request("PUT", application["self"].as_str().unwrap()).body(body).send().await.expect(404);
     }
+}
+
+#[tokio::test]
+async fn read_role_reads_and_admin_role_writes() {
+    let (server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
+    let operation = json!({"deviceId": agent, "plat_Restart": {}});
+    let cleared = json!({"status": "CLEARED"});
+
+    // The last member of a row is what can be deleted: one, or only all.
+    check_rows(
+        [
+            ("alarm", ("ROLE_ALARM", "/alarm/alarms", alarm_of(&agent, "hot"), cleared, None)),
+            (
+                "event",
+                ("ROLE_EVENT", "/event/events", event_of(&agent, "t"), json!({"text": "x"}), Some("one")),
+            ),
+            (
+                "operation",
+                ("ROLE_DEVICE_CONTROL", OPERATIONS, operation, json!({"status": "EXECUTING"}), Some("all")),
+            ),
+        ],
+        async |(role, collection, body, change, deleted)| {
+            let reader = server.user_with(&format!("reader_{role}"), &[&format!("{role}_READ")]).await;
+            let writer = server.user_with(&format!("writer_{role}"), &[&format!("{role}_ADMIN")]).await;
+            let before = admin.create(collection, &body).await;
+            let link = before["self"].as_str().unwrap();
+            for (caller, reads, writes) in [(&reader, true, false), (&writer, false, true)] {
+                let status = |may: bool, status: u16| if may { status } else { 403 };
+                caller.get(collection).await.expect(status(reads, 200));
+                caller.get(link).await.expect(status(reads, 200));
+                caller.post(collection, &body).await.expect(status(writes, 201));
+                if reads {
+                    assert_eq!(caller.read(link).await, before);
+                    assert!(caller.read(collection).await.to_string().contains(link));
+                }
+                caller.put(link, &change).await.expect(status(writes, 200));
+                if let Some(deleted) = deleted {
+                    let path = if deleted == "one" { link } else { collection };
+                    caller.delete(path).await.expect(status(writes, 204));
+                }
+                if !writes {
+                    assert_eq!(admin.read(link).await, before);
+                }
+            }
+        },
+    )
+    .await;
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, ids};
+use super::*;
 
 async fn create_objects(caller: &Caller, count: usize) -> Vec<String> {
     let mut made = Vec::with_capacity(count);
@@ -22,43 +20,53 @@ fn parts(link: &Value) -> (String, BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn first_page_holds_five_and_has_next_but_no_prev() {
+async fn each_page_is_the_part_that_its_number_and_size_say() {
     let (_server, admin) = TestServer::shared().await.with_admin();
-    let made = create_objects(&admin, 6).await;
+    let made = create_objects(&admin, 25).await;
+    let first = admin.read(&format!("{OBJECTS}?pageSize=10")).await;
+    let changed = first["next"].as_str().unwrap().replace("currentPage=2", "currentPage=3");
+    let page = |query: &str| format!("{OBJECTS}?{query}");
 
-    let page = admin.read(OBJECTS).await;
-
-    assert_eq!(ids(&page, "managedObjects"), made[..5]);
-    assert_eq!(page["statistics"], json!({"currentPage": 1, "pageSize": 5}));
-    assert!(page.get("prev").is_none() && page["next"].is_string(), "{page}");
-}
-
-#[tokio::test]
-async fn last_page_has_prev_but_no_next() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let made = create_objects(&admin, 6).await;
-
-    let page = admin.read(&format!("{OBJECTS}?pageSize=3&currentPage=2")).await;
-
-    assert_eq!(ids(&page, "managedObjects"), made[3..]);
-    assert_eq!(page["statistics"], json!({"currentPage": 2, "pageSize": 3}));
-    assert!(page.get("next").is_none(), "{page}");
-    let first = admin.read(page["prev"].as_str().unwrap()).await;
-    assert_eq!(ids(&first, "managedObjects"), made[..3]);
+    check_rows(
+        [
+            ("first page", (page(""), 0..5, 1, 5, [false, true])),
+            ("last page", (page("pageSize=20&currentPage=2"), 20..25, 2, 20, [true, false])),
+            ("page by its number alone", (page("pageSize=10&currentPage=3"), 20..25, 3, 10, [true, false])),
+            ("page beyond the last", (page("pageSize=2000&currentPage=7"), 25..25, 7, 2000, [true, false])),
+            (
+                "page far beyond the last",
+                (page("pageSize=2000&currentPage=2147483647"), 25..25, 2_147_483_647, 2000, [true, false]),
+            ),
+            ("changed number in a link", (changed, 20..25, 3, 10, [true, false])),
+            ("larger pages than there are", (page("pageSize=2001"), 0..25, 1, 2000, [false, false])),
+        ],
+        async |(path, expected, number, size, has_prev_and_next)| {
+            let page = admin.read(&path).await;
+            assert_eq!(ids(&page, "managedObjects"), made[expected]);
+            assert_eq!(page["statistics"], json!({"currentPage": number, "pageSize": size}));
+            let links = ["prev", "next"].map(|link| page.get(link).map(Value::is_string));
+            assert_eq!(links, has_prev_and_next.map(|has| has.then_some(true)), "{page}");
+            assert!(parts(&page["self"]).1.contains(&format!("pageSize={size}")), "{page}");
+        },
+    )
+    .await;
+    let last = admin.read(&page("pageSize=20&currentPage=2")).await;
+    let before = admin.read(last["prev"].as_str().unwrap()).await;
+    assert_eq!(ids(&before, "managedObjects"), made[..20]);
 }
 
 #[tokio::test]
 async fn self_link_names_page_page_size_and_all_filters() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let page = server.admin().read("/alarm/alarms?status=ACTIVE,CLEARED&type=a%20b&colour=red").await;
+    let page = admin.read("/alarm/alarms?status=ACTIVE,CLEARED&type=a%20b&colour=red").await;
 
     let (path, query) = parts(&page["self"]);
     assert_eq!(path, format!("{}/alarm/alarms", server.base()));
     for expected in ["pageSize=5", "currentPage=1", "colour=red"] {
         assert!(query.contains(expected), "{expected}: {query:?}");
     }
-    let again = server.admin().read(page["self"].as_str().unwrap()).await;
+    let again = admin.read(page["self"].as_str().unwrap()).await;
     assert_eq!(again, page);
 }
 
@@ -136,48 +144,8 @@ async fn following_next_works_for_times_that_differ_by_microseconds() {
         made.push(admin.create("/alarm/alarms", &alarm).await["id"].as_str().unwrap().to_owned());
     }
 
-    let mut seen = Vec::new();
-    let mut link = Some("/alarm/alarms?pageSize=1".to_owned());
-    while let Some(page) = link.filter(|_| seen.len() <= made.len()) {
-        let page = admin.read(&page).await;
-        seen.extend(ids(&page, "alarms"));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
-
     made.reverse();
-    assert_eq!(seen, made);
-}
-
-#[tokio::test]
-async fn current_page_alone_leads_to_that_page() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let made = create_objects(&admin, 25).await;
-
-    let page = admin.read(&format!("{OBJECTS}?pageSize=10&currentPage=3")).await;
-
-    assert_eq!(ids(&page, "managedObjects"), made[20..]);
-}
-
-#[tokio::test]
-async fn changed_current_page_in_a_next_link_counts() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    let made = create_objects(&admin, 6).await;
-    let first = admin.read(&format!("{OBJECTS}?pageSize=2")).await;
-
-    let link = first["next"].as_str().unwrap().replace("currentPage=2", "currentPage=3");
-    let third = admin.read(&link).await;
-
-    assert_eq!(ids(&third, "managedObjects"), made[4..]);
-}
-
-#[tokio::test]
-async fn page_size_above_2000_is_reduced() {
-    let server = TestServer::shared().await;
-
-    let page = server.admin().read(&format!("{OBJECTS}?pageSize=2001")).await;
-
-    assert_eq!(page["statistics"], json!({"currentPage": 1, "pageSize": 2000}));
-    assert!(parts(&page["self"]).1.contains("pageSize=2000"), "{page}");
+    assert_eq!(admin.ids_of_pages("/alarm/alarms?pageSize=1", "alarms").await, made);
 }
 
 #[tokio::test]
@@ -199,18 +167,6 @@ async fn page_size_and_page_below_1_or_no_number_are_422() {
         for path in [OBJECTS, "/alarm/alarms"] {
             admin.get(&format!("{path}?{query}")).await.expect(422);
         }
-    }
-}
-
-#[tokio::test]
-async fn page_beyond_the_last_is_empty_with_prev_and_without_next() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-    create_objects(&admin, 2).await;
-
-    for current in ["7", "2147483647"] {
-        let page = admin.read(&format!("{OBJECTS}?pageSize=2000&currentPage={current}")).await;
-        assert_eq!(page["managedObjects"], json!([]));
-        assert!(page["prev"].is_string() && page.get("next").is_none(), "{page}");
     }
 }
 

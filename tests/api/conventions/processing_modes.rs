@@ -1,8 +1,6 @@
 //! `X-Platform-Processing-Mode` (docs/rules.md#processing-modes; M-01 to M-03).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Response, TestServer, alarm_of, notifications, redacted, without};
+use super::*;
 
 const HEADER: &str = "X-Platform-Processing-Mode";
 
@@ -27,7 +25,7 @@ async fn transient_alarm_is_returned_without_id_and_not_stored() {
 
 #[tokio::test]
 async fn transient_managed_object_is_returned_without_id_and_not_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let body = json!({"name": "pump", "plat_A": {"x": 1}});
 
     let answer = send(&admin, "POST", "/inventory/managedObjects", "TRANSIENT", &body).await;
@@ -37,7 +35,7 @@ async fn transient_managed_object_is_returned_without_id_and_not_stored() {
     assert!(object["id"].is_null(), "{object}");
     assert_eq!((&object["name"], &object["plat_A"]["x"]), (&json!("pump"), &json!(1)));
     assert!(object["self"].as_str().unwrap().ends_with("/inventory/managedObjects/null"), "{object}");
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -56,7 +54,7 @@ async fn transient_alarm_is_notified_as_create() {
 
 #[tokio::test]
 async fn transient_change_is_returned_and_published_but_not_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let alarm = admin.raise_alarm(&device, "hot").await;
     let session = admin.session().await;
     session.subscribe("/alarms/*").await;
@@ -72,7 +70,7 @@ async fn transient_change_is_returned_and_published_but_not_stored() {
     assert_eq!((renamed.status, renamed.json()["name"].clone()), (200, json!("motor")));
     assert_eq!(admin.read(alarm_path).await, alarm);
     assert_eq!(admin.read(&object_path).await, object);
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
     let told = session.receive(2).await;
     assert_eq!(
         (&told[0]["data"]["data"]["text"], &told[1]["data"]["data"]["name"]),
@@ -92,8 +90,8 @@ async fn transient_delete_deletes_nothing() {
 
 #[tokio::test]
 async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     for (n, mode) in ["PERSISTENT", "persistent", "Quiescent"].into_iter().enumerate() {
         let answer =
@@ -111,18 +109,35 @@ async fn persistent_and_quiescent_alarms_are_stored_and_notified() {
 
 #[tokio::test]
 async fn unknown_mode_is_422_and_named() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let alarm = || alarm_of(&device, "hot");
+    let option = || json!({"category": "mail", "key": "host", "value": "a"});
+    let user = json!({"userName": "joe", "password": "secret-1"});
 
-    for mode in ["SOMETIMES", "", "PERSISTENT,TRANSIENT"] {
-        let answer = send(&admin, "POST", "/alarm/alarms", mode, &alarm_of(&device, "hot")).await;
-        assert_eq!(answer.status, 422, "{mode}: {}", answer.text);
-        assert!(
-            answer.message().contains(mode) && answer.message().contains("TRANSIENT"),
-            "{}",
-            answer.message()
-        );
+    check_rows(
+        [
+            ("alarm", ("POST", "/alarm/alarms", "SOMETIMES", alarm())),
+            ("alarm in no mode", ("POST", "/alarm/alarms", "", alarm())),
+            ("alarm in two modes", ("POST", "/alarm/alarms", "PERSISTENT,TRANSIENT", alarm())),
+            (
+                "measurement",
+                ("POST", MEASUREMENTS, "SOMEHOW", measurement_of(&device, "2024-03-10T03:00:00Z", 1)),
+            ),
+            ("user", ("POST", "/user/<tenant>/users", "SOMETIMES", user)),
+            ("new option", ("POST", "/tenant/options", "SOMETIMES", option())),
+            ("option", ("PUT", "/tenant/options/mail/host", "SOMETIMES", option())),
+            ("deletion of an option", ("DELETE", "/tenant/options/mail/host", "SOMETIMES", option())),
+            ("category of options", ("PUT", "/tenant/options/mail", "SOMETIMES", option())),
+        ],
+        async |(method, path, mode, body)| {
+            let answer = send(&admin, method, path, mode, &body).await.expect_message(422, mode);
+            assert!(answer.message().contains("TRANSIENT"), "{}", answer.message());
+        },
+    )
+    .await;
+    for table in ["alarms", "measurements", "options"] {
+        assert_eq!(server.count(table).await, 0, "{table}");
     }
-    assert_eq!(server.database().count("alarms").await, 0);
 }
 
 #[tokio::test]

@@ -1,9 +1,7 @@
 //! Times of the years 0001 to 9999 (C-12b), wherever a time can be sent: devices whose clock was never set begin at
 //! 1970 or at the year 1 of their own zone, and people ask "since 1900".
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, event_of, measurement_of, member_texts};
+use super::*;
 
 /// Each time as it is sent, and as it is shown.
 const TIMES: [(&str, &str); 6] = [
@@ -32,7 +30,7 @@ fn at(mut body: Value, time: &str) -> Value {
 
 #[tokio::test]
 async fn record_of_any_year_is_stored_shown_found_and_deleted() {
-    let (_server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let events = records(&admin, "/event/events", |time| at(event_of(&device, "t"), time)).await;
     let alarms = records(&admin, "/alarm/alarms", |time| at(alarm_of(&device, time), time)).await;
@@ -69,14 +67,9 @@ async fn pages_of_records_of_any_year_follow_each_other() {
         admin.create("/event/events", &at(event_of(&device, "t"), sent)).await;
     }
 
-    let mut shown = Vec::new();
-    let mut page = admin.read(&format!("/event/events?source={device}&pageSize=1")).await;
-    loop {
-        shown.extend(member_texts(&page, "events", "time"));
-        let Some(next) = page["next"].as_str() else { break };
-        page = admin.read(next).await;
-    }
+    let pages = admin.pages(&format!("/event/events?source={device}&pageSize=1")).await;
 
+    let mut shown: Vec<_> = pages.iter().flat_map(|page| member_texts(page, "events", "time")).collect();
     // The second time is 14 hours before the first one in UTC.
     let oldest_first = [1, 0, 2, 3, 4, 5].map(|at| TIMES[at].1);
     shown.reverse();

@@ -1,18 +1,7 @@
 //! The acting device of rows (H-02), and rows as heartbeats.
 
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{request, send, text_of};
+use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
-use crate::harness::{
-    BOOTSTRAP_PASSWORD, Caller, SERVER_MEMBERS, TestDatabase, TestServer, eventually, ids, redacted, without,
-};
-
-pub(super) const OBJECTS: &str = "/inventory/managedObjects";
-const MEASUREMENTS: &str = "/measurement/measurements";
 
 /// Creates a device of the group `devices`.
 pub(super) async fn device_user(server: &TestServer, serial: &str) -> Caller {
@@ -49,8 +38,7 @@ async fn measured(server: &TestServer, object: &str) -> usize {
 
 #[tokio::test]
 async fn unknown_device_gets_an_object_with_defaults_by_its_first_row() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     assert_eq!(send(&device, "200,t,T,1\n200,t,T,2\n110,x").await, "");
 
@@ -91,21 +79,20 @@ async fn device_that_was_registered_sends_with_the_credentials_it_got() {
 
 #[tokio::test]
 async fn caller_that_is_not_a_device_and_names_none_is_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let rows =
         "100\n\n101,c\n105\n107,a\n110,a\n117,1\n125\n200,a,b,1\n301,a\n306,a\n400,a,b\n401,1\n407,a\n";
-    let answer = send(&server.admin(), rows).await;
+    let answer = send(&admin, rows).await;
 
     let lines = [1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
     assert_eq!(answer, lines.map(|line| format!("50,{line},422\n")).concat());
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     let answer = send(&device, "112,x\n125,1\n301\n").await;
 
@@ -118,8 +105,7 @@ async fn what_is_wrong_with_a_row_is_said_before_anything_is_created() {
 
 #[tokio::test]
 async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (server, gateway) = with_device_user("gw").await;
     assert_eq!(send(&gateway, "101,t1").await, "");
 
     assert_eq!(send_for(&gateway, "t1", "110,x").await, "");
@@ -143,11 +129,11 @@ async fn header_names_a_child_and_an_unknown_one_is_created_with_defaults() {
 
 #[tokio::test]
 async fn header_names_a_device_for_who_has_the_rights() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
 
-    let answer = send_for(&server.admin(), "sn-1", "100\n110,x\n200,t,T,1\n301,hot\n306,hot\n105").await;
+    let answer = send_for(&admin, "sn-1", "100\n110,x\n200,t,T,1\n301,hot\n306,hot\n105").await;
 
     assert_eq!(answer, "106\n");
     let object = object_of(&server, "sn-1").await;
@@ -160,8 +146,7 @@ async fn header_names_a_device_for_who_has_the_rights() {
 
 #[tokio::test]
 async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
-    let server = TestServer::start().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     assert_eq!(send(&device, "100\n301,hot\n400,opened,Door").await, "");
     let before = object_of(&server, "sn-1").await;
     let joe = server.user_with("joe", &[]).await;
@@ -213,7 +198,7 @@ async fn who_has_no_rights_on_the_named_device_is_403_for_every_row() {
     assert_eq!(existing, expected);
     assert_eq!(unknown, expected);
     assert_eq!(object_of(&server, "sn-1").await, before);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]
@@ -233,16 +218,14 @@ async fn of_many_first_requests_at_once_on_two_servers_one_object_stays() {
     .await;
 
     assert!(answers.iter().all(String::is_empty), "{answers:?}");
-    assert_eq!(servers[0].database().count("managed_objects").await, 1);
+    assert_eq!(servers[0].count("managed_objects").await, 1);
     let device = find(&servers[0], "sn-1").await.unwrap();
     assert_eq!(measured(&servers[0], &device).await, 80);
 }
 
 #[tokio::test]
 async fn device_that_was_deleted_is_created_anew_on_every_server() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     device_user(&servers[0], "sn-1").await;
     let user = |server: &TestServer| server.caller("device_sn-1", crate::harness::ADMIN_PASSWORD);
     for server in [&servers[0], &servers[0], &servers[1]] {
@@ -253,20 +236,17 @@ async fn device_that_was_deleted_is_created_anew_on_every_server() {
 
     assert_eq!(send(&user(&servers[0]), "200,t,T,2").await, "");
     let second = find(&servers[0], "sn-1").await.unwrap();
-    eventually("the news on the other server", async || {
-        send(&user(&servers[1]), "200,t,T,3").await.is_empty().then_some(())
-    })
-    .await;
+    until("the news on the other server", async || send(&user(&servers[1]), "200,t,T,3").await.is_empty())
+        .await;
 
     assert_ne!(first, second);
     assert_eq!(measured(&servers[0], &second).await, 2);
-    assert_eq!(database.count("managed_objects").await, 1);
+    assert_eq!(servers[0].database().count("managed_objects").await, 1);
 }
 
 #[tokio::test]
 async fn serial_that_names_another_object_now_leads_there() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     // The first request creates the object, the second finds it in the cache.
     for _ in 0..2 {
         assert_eq!(send(&device, "125").await, "");
@@ -283,8 +263,7 @@ async fn serial_that_names_another_object_now_leads_there() {
 
 #[tokio::test]
 async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
-    let server = TestServer::start().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     for (mode, answer) in [("TRANSIENT", ""), ("CEP", "50,2,422\n50,3,422\n"), ("PERSISTENT", "")] {
         let rows = request(&device, "200,t,T,1\n110,x\n301,hot\n400,a,b");
@@ -294,7 +273,7 @@ async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
         let id = find(&server, "sn-1").await.unwrap();
         assert_eq!(measured(&server, &id).await as i64, stored, "{mode}");
         for table in ["alarms", "events"] {
-            assert_eq!(server.database().count(table).await, stored, "{mode} {table}");
+            assert_eq!(server.count(table).await, stored, "{mode} {table}");
         }
         let hardware = object_of(&server, "sn-1").await.get("plat_Hardware").is_some();
         assert_eq!(i64::from(hardware), stored, "{mode}");
@@ -303,9 +282,9 @@ async fn device_is_stored_whatever_the_processing_mode_and_its_data_are_not() {
 
 #[tokio::test]
 async fn what_can_be_no_serial_is_422() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = send_for(&server.admin(), &"x".repeat(1025), "200,t,T,1\n100").await;
+    let answer = send_for(&admin, &"x".repeat(1025), "200,t,T,1\n100").await;
 
     assert_eq!(answer, "50,1,422\n50,2,422\n");
 }
@@ -334,8 +313,7 @@ async fn rows_of_an_application_are_not_heartbeats() {
     }
     // If the row counted, it would have been written before this.
     assert_eq!(send(&other, "200,t,T,1").await, "");
-    eventually("the other's heartbeat", async || (last_message("sn-2").await > before[1]).then_some(()))
-        .await;
+    until("the other's heartbeat", async || last_message("sn-2").await > before[1]).await;
 
     assert_eq!(last_message("sn-1").await, before[0]);
 }
@@ -356,6 +334,6 @@ async fn rows_of_a_device_are_its_heartbeats() {
         assert_eq!(server.database().execute(back, &[]).await, 1);
         let before = last_message().await;
         assert_eq!(send(&device, row).await, "");
-        eventually(row, async || (last_message().await > before).then_some(())).await;
+        until(row, async || last_message().await > before).await;
     }
 }

@@ -1,9 +1,6 @@
 //! Row 61: a device asks for its credentials (docs/rules.md#rows-and-responses; S-45, N-01).
 
-use serde_json::json;
-
-use super::{request, send, send_to};
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, TestServer, member_texts};
+use super::*;
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 
@@ -27,7 +24,7 @@ async fn status(server: &TestServer, id: &str) -> String {
 
 #[tokio::test]
 async fn device_polls_until_it_is_accepted_and_is_given_its_credentials() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let device = bootstrap(&server);
 
     assert_eq!(send(&device, "61,sn-1").await, "50,1,404\n", "before the registration");
@@ -42,7 +39,7 @@ async fn device_polls_until_it_is_accepted_and_is_given_its_credentials() {
     assert!(password.len() == 20 && password.chars().all(|c| c.is_ascii_alphanumeric()), "{password}");
     let own = server.caller("main/device_sn-1", password);
     assert_eq!(own.get("/tenant/currentTenant").await.status, 200);
-    let users = server.admin().read("/user/main/users?onlyDevices=true").await;
+    let users = admin.read("/user/main/users?onlyDevices=true").await;
     assert_eq!(member_texts(&users, "users", "userName"), ["device_sn-1"]);
 }
 
@@ -61,11 +58,10 @@ async fn lost_response_is_repeated_with_the_same_bytes() {
 
 #[tokio::test]
 async fn id_that_needs_quotes_comes_back_in_quotes() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let id = "sn,1";
     register(&server, id).await;
-    let answer = server.admin().put(&format!("{REQUESTS}/sn%2C1"), &json!({"status": "ACCEPTED"})).await;
-    assert_eq!(answer.status, 200, "{}", answer.text);
+    admin.put(&format!("{REQUESTS}/sn%2C1"), &json!({"status": "ACCEPTED"})).await.expect(200);
 
     let answer = send(&bootstrap(&server), "61,\"sn,1\"").await;
 
@@ -113,7 +109,7 @@ async fn other_rows_beside_it_are_403_and_nothing_of_them_happens() {
     let answer = send(&bootstrap(&server), "15,a\n400,acme,Text\n61,sn-1\n80\nx\n99").await;
 
     assert_eq!(answer, "50,1,403\n50,2,403\n50,3,404\n50,4,403\n42,5,Malformed Request\n50,6,403\n");
-    assert_eq!(server.database().count("events").await, 0);
+    assert_eq!(server.count("events").await, 0);
 }
 
 #[tokio::test]
@@ -149,6 +145,6 @@ async fn bootstrap_user_gets_nothing_else_out_of_rows() {
     let template = "10,100,POST,/inventory/managedObjects,application/json,,,,{}";
     assert_eq!(send_to(&bootstrap, "a", template).await, "50,1,403\n");
     for table in ["events", "managed_objects"] {
-        assert_eq!(server.database().count(table).await, 0, "{table}");
+        assert_eq!(server.count(table).await, 0, "{table}");
     }
 }

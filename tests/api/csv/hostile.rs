@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
-use super::{request, send, text_of};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 /// The number of random bodies.
 const BODIES: usize = 60;
@@ -92,10 +91,9 @@ async fn any_rows_get_200_with_lines_and_the_last_row_is_served() {
 
 #[tokio::test]
 async fn invalid_utf_8_costs_its_line_only() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer =
-        request(&server.admin(), "").body(b"\xef\xbb\xbf99\n\xc3\x28\n98\n\xff\xfe\n\x00\n97\n").send().await;
+    let answer = request(&admin, "").body(b"\xef\xbb\xbf99\n\xc3\x28\n98\n\xff\xfe\n\x00\n97\n").send().await;
 
     let expected = "43,1,Invalid message identifier\n42,2,Malformed Request\n43,3,Invalid message identifier\n\
                     42,4,Malformed Request\n42,5,Malformed Request\n43,6,Invalid message identifier\n";
@@ -104,9 +102,9 @@ async fn invalid_utf_8_costs_its_line_only() {
 
 #[tokio::test]
 async fn as_many_lines_as_a_body_holds_get_a_line_each() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = send(&server.admin(), &"7\n".repeat(1 << 19)).await;
+    let answer = send(&admin, &"7\n".repeat(1 << 19)).await;
 
     let mut expected = String::new();
     (1..=1 << 19).for_each(|line| writeln!(expected, "43,{line},Invalid message identifier").unwrap());
@@ -115,8 +113,8 @@ async fn as_many_lines_as_a_body_holds_get_a_line_each() {
 
 #[tokio::test]
 async fn endless_line_is_413_long_before_its_end() {
-    let server = TestServer::shared().await;
-    let authorization = format!("Authorization: {}", server.admin().authorization().unwrap());
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let authorization = format!("Authorization: {}", admin.authorization().unwrap());
     let mut connection = RawConnection::open(server.address()).await;
 
     let head =

@@ -1,13 +1,12 @@
 //! Bodies, lines and their errors (S-01 to S-04).
 
-use super::{request, send, send_to};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn invalid_row_is_a_line_of_the_response_and_other_rows_are_served() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = send(&server.admin(), "\u{feff}x,1\r\n\r\n99\n\"a\"b\n100000000000\n43\n\"1\n2").await;
+    let answer = send(&admin, "\u{feff}x,1\r\n\r\n99\n\"a\"b\n100000000000\n43\n\"1\n2").await;
 
     assert_eq!(
         answer,
@@ -51,10 +50,10 @@ async fn response_without_accept_is_empty_without_the_compatibility_switch() {
 
 #[tokio::test]
 async fn body_over_a_megabyte_is_413() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let most = request(&server.admin(), &"\n".repeat(1 << 20)).send().await;
-    let more = request(&server.admin(), &"\n".repeat((1 << 20) + 1)).send().await;
+    let most = request(&admin, &"\n".repeat(1 << 20)).send().await;
+    let more = request(&admin, &"\n".repeat((1 << 20) + 1)).send().await;
 
     assert_eq!((most.status, more.status), (200, 413));
 }

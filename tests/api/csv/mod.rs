@@ -27,8 +27,8 @@ mod static_operations;
 mod static_responses;
 mod stored_sets;
 
-use crate::harness::Caller;
 use crate::harness::csv::{request, send, text_of};
+use crate::harness::prelude::*;
 
 /// Sends rows of a registered set and returns the answer's text.
 async fn send_to(caller: &Caller, x_id: &str, rows: &str) -> String {
@@ -40,4 +40,11 @@ async fn register(caller: &Caller, x_id: &str, templates: &str) -> String {
     let answer = send_to(caller, x_id, templates).await;
     let id = answer.strip_prefix("20,").and_then(|id| id.strip_suffix('\n'));
     id.unwrap_or_else(|| panic!("{x_id} is not registered: {answer}")).to_owned()
+}
+
+/// Returns a tenant of its own, and a caller in it that is the device with this serial.
+async fn with_device_user(serial: &str) -> (TestServer, Caller) {
+    let server = TestServer::shared().await;
+    let device = server.device_user(serial).await;
+    (server, device)
 }

@@ -1,16 +1,12 @@
 //! The results of a successful operation (H-08).
 
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::{Gateway, path_of};
-use crate::harness::TestServer;
+use super::*;
 
 /// Completes an operation with these parameters by both rows, 503 (the oldest with the fragment) and 506 (by id), each
 /// for an operation and a device of its own.
 async fn completed(fragments: Value, parameters: &str) -> Vec<(Value, Value)> {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let fragment = fragments.as_object().unwrap().keys().next().unwrap().clone();
     let mut completed = Vec::new();
     for (target, by_id) in [(1, false), (2, true)] {
@@ -45,8 +41,7 @@ async fn result_of_a_command_stands_beside_its_text() {
 
 #[tokio::test]
 async fn members_beside_a_result_keep_their_digits() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let digits = "{\"z\":1.50,\"a\":123456789012345678901234567890}";
     let body = format!("{{\"deviceId\":\"{}\",\"plat_Command\":{digits}}}", gateway.ids[0]);
     let queued =
@@ -124,8 +119,7 @@ async fn configuration_that_was_installed_is_the_devices() {
 
 #[tokio::test]
 async fn wrong_parameters_change_nothing() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     for (fragment, parameters, line) in [
         ("plat_Command", "a,b", "45,1,Wrong number of arguments\n"),
         ("plat_LogfileRequest", "a,b", "45,1,Wrong number of arguments\n"),
@@ -144,8 +138,7 @@ async fn wrong_parameters_change_nothing() {
 
 #[tokio::test]
 async fn operation_stays_executing_while_its_device_cannot_be_changed() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (server, gateway) = Gateway::with_server().await;
     let id = gateway.begin(0, json!({"plat_RelayArray": ["OPEN"]})).await;
     let roles = [
         "ROLE_DEVICE_CONTROL_READ",
@@ -166,8 +159,7 @@ async fn operation_stays_executing_while_its_device_cannot_be_changed() {
 
 #[tokio::test]
 async fn report_that_comes_twice_has_one_effect() {
-    let server = TestServer::start().await;
-    let gateway = Gateway::create(&server).await;
+    let (server, gateway) = Gateway::with_server().await;
     let relays = gateway.begin(1, json!({"plat_RelayArray": ["OPEN"]})).await;
     let command = gateway.begin(1, json!({"plat_Command": {"text": "ls"}})).await;
     let rows = format!("506,{relays},OPEN\n506,{command},a");
@@ -181,5 +173,5 @@ async fn report_that_comes_twice_has_one_effect() {
 
     assert_eq!(gateway.object(1).await["plat_RelayArray"], json!(["CLOSED"]));
     assert_eq!([gateway.operation(&relays).await, gateway.operation(&command).await], before);
-    assert_eq!(server.database().audit_records(&relays).await.len(), 2, "begun and done");
+    assert_eq!(server.audit_records(&relays).await.len(), 2, "begun and done");
 }

@@ -2,12 +2,8 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::{Gateway, path_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
+use super::*;
 
 const OPERATIONS: usize = 24;
 
@@ -34,7 +30,7 @@ async fn queue_many(gateway: &Gateway) -> Vec<String> {
 
 /// Returns the number of times that an operation was moved to a status.
 async fn moves(server: &TestServer, id: &str, status: &str) -> usize {
-    let records = server.database().audit_records(id).await;
+    let records = server.audit_records(id).await;
     let moved = |record: &&Value| record["changes"].to_string().contains(&format!("\"{status}\""));
     records.iter().filter(moved).count()
 }
@@ -61,7 +57,7 @@ async fn rows_at_once_take_each_operation_once(server: &TestServer, gateway: &Ga
         let successful = operation["status"] == "SUCCESSFUL";
         assert_eq!(operation["plat_Command"].get("result").is_some(), successful, "{operation}");
         results += usize::from(successful);
-        assert_eq!(server.database().audit_records(id).await.len(), 2, "{operation}");
+        assert_eq!(server.audit_records(id).await.len(), 2, "{operation}");
     }
     assert_eq!(results, OPERATIONS / 2);
 }

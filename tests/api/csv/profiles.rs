@@ -1,10 +1,7 @@
 //! Row 121: whether the profile of a device is installed.
 
-use serde_json::{Value, json};
-
 use super::static_operations::Gateway;
-use super::{request, send, text_of};
-use crate::harness::TestServer;
+use super::*;
 
 fn operation(profile: Value) -> Value {
     let mut operation = json!({"plat_DeviceProfile": {"software": []}});
@@ -14,8 +11,7 @@ fn operation(profile: Value) -> Value {
 
 #[tokio::test]
 async fn profile_is_that_of_the_oldest_operation_under_way() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     gateway.queue(0, operation(json!({"profileId": "1", "profileName": "waits"}))).await;
     // An operation of a child does not concern the agent's own profile.
     gateway.begin(1, operation(json!({"profileId": "2", "profileName": "child's"}))).await;
@@ -37,8 +33,7 @@ async fn profile_is_that_of_the_oldest_operation_under_way() {
 
 #[tokio::test]
 async fn operation_without_a_profile_is_one_itself() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let id = gateway.begin(0, operation(json!({}))).await;
 
     assert_eq!(send(&gateway.device, "121,true,").await, "");
@@ -48,8 +43,7 @@ async fn operation_without_a_profile_is_one_itself() {
 
 #[tokio::test]
 async fn profile_that_is_given_is_named_by_an_operation_of_it_only() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     assert_eq!(send(&gateway.device, "121,true,7").await, "");
     assert_eq!(gateway.object(0).await["plat_Profile"], json!({"profileId": "7", "profileExecuted": true}));
 
@@ -65,8 +59,7 @@ async fn profile_that_is_given_is_named_by_an_operation_of_it_only() {
 
 #[tokio::test]
 async fn row_that_says_nothing_is_refused() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
 
     let answer = send(&gateway.device, "121\n121,,7\n121,true,7,x\n121,TRUE,7\n121,1\n121,true").await;
 

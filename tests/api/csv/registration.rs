@@ -1,9 +1,6 @@
 //! Registration of template sets (S-10 to S-17).
 
-use serde_json::json;
-
-use super::{register, request, send, send_to};
-use crate::harness::{ADMIN_PASSWORD, OBJECTS, TestServer, ids, redacted};
+use super::*;
 
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
@@ -11,7 +8,7 @@ const GET: &str = "10,100,GET,/inventory/managedObjects?pageSize=1\n";
 
 #[tokio::test]
 async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let object = register(
         &admin,
@@ -56,7 +53,7 @@ async fn set_is_a_managed_object_with_its_x_id_as_external_id() {
 
 #[tokio::test]
 async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let object = register(&admin, "pumps", &format!("{GET}11,200,$.managedObjects,,name\n")).await;
     let other = admin.create_device("no set").await;
 
@@ -73,7 +70,7 @@ async fn set_is_found_by_its_name_and_by_the_id_of_its_object() {
 
 #[tokio::test]
 async fn name_of_one_set_goes_before_the_id_of_another() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let first = register(&admin, "pumps", GET).await;
     // An X-Id that is an id was taken already, so it can only become one by its external id.
     let second = register(&admin, "valves", GET).await;
@@ -86,7 +83,7 @@ async fn name_of_one_set_goes_before_the_id_of_another() {
 
 #[tokio::test]
 async fn second_registration_is_refused_and_changes_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let object = register(&admin, "pumps", GET).await;
     let before = admin.read(&format!("{OBJECTS}/{object}")).await;
 
@@ -96,8 +93,8 @@ async fn second_registration_is_refused_and_changes_nothing() {
     }
 
     assert_eq!(admin.read(&format!("{OBJECTS}/{object}")).await, before);
-    assert_eq!(server.database().count("managed_objects").await, 1);
-    assert_eq!(server.database().count("external_ids").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
+    assert_eq!(server.count("external_ids").await, 1);
 }
 
 #[tokio::test]
@@ -125,25 +122,25 @@ async fn of_simultaneous_registrations_one_is_stored_and_the_others_leave_nothin
 
 #[tokio::test]
 async fn registering_needs_the_rights_of_its_calls_and_using_needs_those_of_the_rows() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
     let nobody = server.user_with("nobody", &[]).await;
 
     assert_eq!(send_to(&nobody, "pumps", &format!("\n\n{GET}")).await, "50,3,403\n");
     let grouped = send(&nobody, &format!("15,a\n{GET}15,pumps\n\n{GET}")).await;
     assert_eq!(grouped, "87,1,a\n50,1,403\n87,1,pumps\n50,3,403\n");
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 
     let templates = format!("{GET}11,200,$.managedObjects,,name\n10,101,GET,/user/main/users\n");
     let object = register(&owner, "pumps", &templates).await;
     assert_eq!(send_to(&nobody, "pumps", "").await, format!("20,{object}\n"));
     assert_eq!(send_to(&nobody, "pumps", "101").await, "50,1,403\n");
-    assert_eq!(send_to(&server.admin(), "pumps", "100").await, "200,1,pumps\n");
+    assert_eq!(send_to(&admin, "pumps", "100").await, "200,1,pumps\n");
 }
 
 #[tokio::test]
 async fn registration_is_stored_whatever_the_processing_mode() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for (mode, x_id) in [("TRANSIENT", "a"), ("QUIESCENT", "b"), ("CEP", "c")] {
         let answer = request(&admin, GET)
@@ -180,11 +177,11 @@ async fn tenants_do_not_see_each_others_sets() {
 
 #[tokio::test]
 async fn reserved_x_id_is_taken_and_an_invalid_x_id_has_no_templates() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     assert_eq!(send_to(&admin, "plat_Static", GET).await, EXISTING);
     assert_eq!(send_to(&admin, &"x".repeat(257), GET).await, NO_TEMPLATE);
     assert_eq!(send(&admin, GET).await, NO_TEMPLATE);
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
     register(&admin, &"x".repeat(256), GET).await;
 }

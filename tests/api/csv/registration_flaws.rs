@@ -1,11 +1,10 @@
 //! Errors of registrations: lines 41 and 42 (S-14, S-20 to S-22, S-27, S-30; S-60).
 
-use super::{register, send, send_to};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn every_flaw_has_its_line() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for (line, text) in [
         ("10,100", "Bad request template definition"),
@@ -51,7 +50,7 @@ async fn every_flaw_has_its_line() {
         let answer = send_to(&admin, "pumps", &format!("10,101,GET,/x\n{line}\n")).await;
         assert_eq!(answer, format!("41,2,{text}\n"), "{line}");
     }
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -75,7 +74,7 @@ async fn ids_of_built_in_messages_are_not_templates_and_their_neighbours_are() {
 
 #[tokio::test]
 async fn all_flaws_of_a_set_are_reported_in_the_order_of_lines_and_nothing_is_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let body = "10,100,GET,/x\n\
                 \n\
@@ -105,7 +104,7 @@ async fn all_flaws_of_a_set_are_reported_in_the_order_of_lines_and_nothing_is_st
          42,9,Malformed Request\n"
     );
     assert_eq!(send_to(&admin, "pumps", "").await, "40,\"No template for this X-ID.\"\n");
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]

@@ -1,10 +1,7 @@
 //! Request templates: rows, their arguments, and the calls they stand for (S-20 to S-28; S-05, S-07; lines 43, 45 and
 //! 50).
 
-use serde_json::json;
-
-use super::{register, request, send_to};
-use crate::harness::{ADMIN_PASSWORD, TestServer, member_texts};
+use super::*;
 
 const JSON: &str = "application/json";
 

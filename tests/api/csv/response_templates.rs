@@ -1,9 +1,6 @@
 //! Response templates, which are applied to responses of the platform (S-30 to S-34; S-03, S-06, S-07).
 
-use serde_json::json;
-
-use super::{register, send_to};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// A row 100 that reads an object.
 const GET: &str = "10,100,GET,/inventory/managedObjects/%%,,,%%\n";
@@ -87,7 +84,7 @@ async fn created_object_is_returned_without_accept_and_changed_and_deleted_ones_
 
 #[tokio::test]
 async fn set_without_response_templates_returns_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let body = "\"{\"\"name\"\":\"\"%%\"\"}\"";
     let post =
         format!("10,101,POST,/inventory/managedObjects,application/json,application/json,%%,,{body}\n");
@@ -95,5 +92,5 @@ async fn set_without_response_templates_returns_nothing() {
     let device = admin.create_device("pump").await;
 
     assert_eq!(send_to(&admin, "pumps", &format!("100,{device}\n101,a\n")).await, "");
-    assert_eq!(server.database().count("managed_objects").await, 3);
+    assert_eq!(server.count("managed_objects").await, 3);
 }

@@ -2,14 +2,10 @@
 
 use std::ops::Range;
 
-use serde_json::{Value, json};
-
 use super::acting_device::{device_user, find};
-use super::{register, request, send, text_of};
+use super::*;
 use crate::harness::modules::{deploy, set_status};
-use crate::harness::{Caller, RawConnection, Session, TestServer, eventually, notifications};
 
-const MEASUREMENTS: &str = "/measurement/measurements";
 const JSON: &str = "application/json";
 /// Every processing mode (M-01).
 const MODES: [&str; 4] = ["PERSISTENT", "TRANSIENT", "QUIESCENT", "CEP"];
@@ -68,10 +64,10 @@ fn assert_in_order(numbers: &[i64], expected: Range<i64>, what: &str) {
 
 #[tokio::test]
 async fn events_that_are_not_stored_are_published_in_row_order() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
-    let session = server.admin().listen("/events/*").await;
+    let session = admin.listen("/events/*").await;
 
     for request in 0..20 {
         send_in(&device, "TRANSIENT", None, &rows(0..10, |n| format!("400,t,{n}"))).await;
@@ -81,8 +77,8 @@ async fn events_that_are_not_stored_are_published_in_row_order() {
 
 #[tokio::test]
 async fn measurements_that_are_not_stored_are_published_in_row_order_when_their_source_is_new() {
-    let server = server().await;
-    let session = server.admin().listen("/measurements/*").await;
+    let (server, admin) = server().await.with_admin();
+    let session = admin.listen("/measurements/*").await;
 
     for n in 0..10 {
         let device = device_user(&server, &format!("sn-{n}")).await;
@@ -94,11 +90,11 @@ async fn measurements_that_are_not_stored_are_published_in_row_order_when_their_
 
 #[tokio::test]
 async fn thousands_of_measurements_are_stored_and_published_in_row_order() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     send(&device, "100").await;
     let source = find(&server, "sn-1").await.unwrap();
-    let session = server.admin().listen(&format!("/measurements/{source}")).await;
+    let session = admin.listen(&format!("/measurements/{source}")).await;
 
     let body = rows(0..3000, |n| format!("200,c,E,{n},,2024-03-10T02:30:00Z"));
     let (_, told) = tokio::join!(send_in(&device, "PERSISTENT", None, &body), session.receive(3000));
@@ -229,7 +225,7 @@ async fn committed_write_is_published_though_the_client_is_gone() {
         }
         connection.reset();
         // When everything in progress has ended, as many rows are published as are stored.
-        let stored = async || server.database().count("measurements").await as usize;
+        let stored = async || server.count("measurements").await as usize;
         told.extend(settled(&session, told.len(), stored).await);
         let of_round = numbers(&told[begun..]);
         assert_in_order(&of_round, 0..of_round.len() as i64, &format!("round {round}"));
@@ -239,12 +235,12 @@ async fn committed_write_is_published_though_the_client_is_gone() {
 /// Returns the notifications once there are as many as stored rows, and no more rows are stored.
 async fn settled(session: &Session, mut count: usize, stored: impl AsyncFn() -> usize) -> Vec<Value> {
     let mut told = Vec::new();
-    eventually("as many notifications as measurements", async || {
+    until("as many notifications as measurements", async || {
         let before = stored().await;
         let more = notifications(&session.glance().await).to_vec();
         count += more.len();
         told.extend(more);
-        (count == before && stored().await == before).then_some(())
+        count == before && stored().await == before
     })
     .await;
     told

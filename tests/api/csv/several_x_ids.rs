@@ -1,7 +1,6 @@
 //! Several X-Ids in one request (S-40, S-41; S-10, S-12, S-13).
 
-use super::{register, send, send_to};
-use crate::harness::TestServer;
+use super::*;
 
 const NO_TEMPLATE: &str = "40,\"No template for this X-ID.\"\n";
 const EXISTING: &str = "41,Cannot create templates for already existing template object\n";
@@ -86,7 +85,7 @@ async fn several_sets_are_looked_for_without_groups() {
 
 #[tokio::test]
 async fn several_sets_are_registered_each_on_its_own() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let known = register(&admin, "known", TWO_LINES).await;
 
     let body = format!(
@@ -112,5 +111,5 @@ async fn several_sets_are_registered_each_on_its_own() {
     assert_eq!(send_to(&admin, "known", "").await, format!("20,{known}\n"));
     assert_eq!(send_to(&admin, "broken", "").await, NO_TEMPLATE);
     assert_eq!(send_to(&admin, "new", "300\n").await, "50,1,404\n", "all lines of an X-Id are one set");
-    assert_eq!(server.database().count("managed_objects").await, 3);
+    assert_eq!(server.count("managed_objects").await, 3);
 }

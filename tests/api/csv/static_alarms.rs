@@ -1,18 +1,15 @@
 //! Rows 301 to 307: alarms (H-14).
 
-use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{device_user, find};
-use super::send;
-use crate::harness::{Caller, TestServer, redacted, without};
+use super::acting_device::find;
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 async fn device() -> (TestServer, Caller) {
-    let server = TestServer::start().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     assert_eq!(send(&device, "100").await, "");
     (server, device)
 }
@@ -142,7 +139,7 @@ async fn wrong_arguments_are_reported_with_their_line() {
     ] {
         assert_eq!(send(&device, &format!("\n{row}\n")).await, format!("45,2,{text}\n"), "{row}");
     }
-    assert_eq!(server.database().count("alarms").await, 0);
+    assert_eq!(server.count("alarms").await, 0);
 }
 
 #[tokio::test]

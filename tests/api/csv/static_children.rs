@@ -1,11 +1,7 @@
 //! Rows 101 and 105: child devices of a gateway (H-14).
 
-use futures_util::future::join_all;
-use serde_json::json;
-
-use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
-use super::send;
-use crate::harness::{TestDatabase, TestServer, member_texts};
+use super::acting_device::{device_user, find, object_of, send_for, told};
+use super::*;
 
 /// The ids of the child devices of an object, in order.
 async fn children(server: &TestServer, parent: &str) -> Vec<String> {
@@ -17,8 +13,7 @@ async fn children(server: &TestServer, parent: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated() {
-    let server = TestServer::start().await;
-    let gateway = device_user(&server, "gw").await;
+    let (server, gateway) = with_device_user("gw").await;
 
     assert_eq!(send(&gateway, "101,c1\n101,\"c\"\"2\",\"Child, 2\",acme_Child").await, "");
     assert_eq!(send(&gateway, "101,c1,Other,acme_Other\n101,\"c\"\"2\",,").await, "");
@@ -29,18 +24,18 @@ async fn child_is_created_below_the_gateway_and_stays_when_the_row_is_repeated()
     assert_eq!(one["owner"], "device_gw");
     let parent = find(&server, "gw").await.unwrap();
     assert_eq!(children(&server, &parent).await, [&one["id"], &two["id"]].map(|id| id.as_str().unwrap()));
-    assert_eq!(server.database().count("managed_objects").await, 3);
+    assert_eq!(server.count("managed_objects").await, 3);
 }
 
 #[tokio::test]
 async fn device_that_is_known_is_linked_as_it_is() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (gateway, sensor) = (device_user(&server, "gw").await, device_user(&server, "s1").await);
     send(&gateway, "100").await;
     send(&sensor, "100,Sensor").await;
 
     let refused = send(&gateway, "101,s1").await;
-    let linked = send_for(&server.admin(), "gw", "101,s1,Other\n101,s1").await;
+    let linked = send_for(&admin, "gw", "101,s1,Other\n101,s1").await;
 
     assert_eq!(
         (refused.as_str(), linked.as_str()),
@@ -69,8 +64,7 @@ async fn device_that_is_only_permitted_is_not_linked() {
 
 #[tokio::test]
 async fn device_is_never_a_child_of_itself_or_its_descendants() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
     assert_eq!(send(&gateway, "101,c1\n101,gw").await, "50,2,422\n");
 
     assert_eq!(send_for(&gateway, "c1", "101,gw").await, "50,1,422\n");
@@ -78,8 +72,7 @@ async fn device_is_never_a_child_of_itself_or_its_descendants() {
 
 #[tokio::test]
 async fn child_is_stored_and_linked_whatever_the_processing_mode() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
 
     let rows = super::request(&gateway, "101,c1\n101,c1");
     let answer = super::text_of(rows.header("X-Platform-Processing-Mode", "TRANSIENT").send().await);
@@ -89,9 +82,7 @@ async fn child_is_stored_and_linked_whatever_the_processing_mode() {
 
 #[tokio::test]
 async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     device_user(&servers[0], "gw").await;
     let user = |server: &TestServer| server.caller("device_gw", crate::harness::ADMIN_PASSWORD);
     for server in &servers {
@@ -105,13 +96,13 @@ async fn of_many_rows_for_one_child_at_once_on_two_servers_one_object_stays() {
     .await;
 
     assert!(answers.iter().all(String::is_empty), "{answers:?}");
-    assert_eq!(database.count("managed_objects").await, 2);
+    assert_eq!(servers[0].database().count("managed_objects").await, 2);
     assert_eq!(send(&user(&servers[0]), "105").await, "106,c1\n");
 }
 
 #[tokio::test]
 async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let gateway = device_user(&server, "gw").await;
 
     assert_eq!(send(&gateway, "105").await, "106\n");
@@ -124,13 +115,12 @@ async fn children_are_listed_by_serial_or_id_in_the_order_they_were_added() {
 
     let expected = format!("106,b,\"a,1\",{},0\n", nameless.as_str().unwrap());
     assert_eq!(send(&gateway, "105").await, expected);
-    assert_eq!(send_for(&server.admin(), "gw", "105").await, expected);
+    assert_eq!(send_for(&admin, "gw", "105").await, expected);
 }
 
 #[tokio::test]
 async fn all_children_are_listed_however_many() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
     let serials: Vec<String> = (0..300).map(|n| format!("c{n}")).collect();
     let rows: String = serials.iter().map(|serial| format!("101,{serial}\n")).collect();
 
@@ -141,8 +131,7 @@ async fn all_children_are_listed_however_many() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let server = TestServer::shared().await;
-    let gateway = device_user(&server, "gw").await;
+    let (_server, gateway) = with_device_user("gw").await;
 
     let answer = send(&gateway, "101\n101,,a\n101,a,b,c,d\n101,\"x\0\"").await;
 

@@ -1,17 +1,14 @@
 //! Rows 100 and 107 to 125: the device itself (H-14).
 
-use serde_json::json;
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{OBJECTS, device_user, find, object_of, send_for, told};
-use super::send;
-use crate::harness::TestServer;
+use super::acting_device::{find, object_of, send_for, told};
+use super::*;
 
 #[tokio::test]
 async fn device_introduces_itself_once() {
-    let server = TestServer::start().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     assert_eq!(send(&device, "100,\"Pump \"\"7\"\"\\n\",acme_Pump").await, "");
     assert_eq!(send(&device, "100,Other,acme_Other\n100\n100,,,").await, "");
@@ -19,7 +16,7 @@ async fn device_introduces_itself_once() {
     let expected = json!({"name": "Pump \"7\"\\n", "type": "acme_Pump", "plat_IsDevice": {},
         "com_platform_model_Agent": {}});
     assert_eq!(told(&object_of(&server, "sn-1").await), expected);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]
@@ -77,12 +74,12 @@ async fn rows_replace_the_fragment_they_are_about() {
 
 #[tokio::test]
 async fn numbers_of_a_position_keep_their_digits() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    assert_eq!(send_for(&server.admin(), "sn-1", "112,52.10,-0.50,.5,9007199254740993").await, "");
+    assert_eq!(send_for(&admin, "sn-1", "112,52.10,-0.50,.5,9007199254740993").await, "");
 
     let id = find(&server, "sn-1").await.unwrap();
-    let stored = server.admin().get(&format!("{OBJECTS}/{id}")).await.text;
+    let stored = admin.get(&format!("{OBJECTS}/{id}")).await.text;
     assert!(
         stored.contains(
             r#""plat_Position":{"alt": 0.5, "lat": 52.10, "lng": -0.50, "accuracy": 9007199254740993}"#
@@ -93,10 +90,10 @@ async fn numbers_of_a_position_keep_their_digits() {
 
 #[tokio::test]
 async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let before = OffsetDateTime::now_utc();
-    assert_eq!(send_for(&server.admin(), "sn-1", "120,net,http://u").await, "");
+    assert_eq!(send_for(&admin, "sn-1", "120,net,http://u").await, "");
 
     let mut fragment = told(&object_of(&server, "sn-1").await)["plat_Configuration_net"].take();
     let time = fragment["time"].take();
@@ -107,8 +104,7 @@ async fn configuration_without_name_and_time_gets_its_type_and_the_servers_time(
 
 #[tokio::test]
 async fn fragments_are_removed_and_others_stay() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     send(&device, "110,s\n113,c\n115,f\n118,l").await;
 
     assert_eq!(send(&device, "107,plat_Hardware,,plat_Unknown,plat_Firmware,plat_Hardware,").await, "");
@@ -142,8 +138,7 @@ async fn required_availability_is_said_only_when_it_is_not_yet() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (_server, device) = with_device_user("sn-1").await;
     let (number, arguments) = ("Wrong number of arguments", "No arguments supported");
     for (row, text) in [
         ("100,a,b,c", number),

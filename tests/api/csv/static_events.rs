@@ -1,18 +1,15 @@
 //! Rows 400 to 407: events (H-14).
 
-use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::acting_device::{device_user, find, object_of};
-use super::send;
-use crate::harness::{Caller, TestServer, event_of, redacted};
+use super::acting_device::{find, object_of};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 async fn device() -> (TestServer, Caller) {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     assert_eq!(send(&device, "100").await, "");
     (server, device)
 }

@@ -1,12 +1,10 @@
 //! Rows 200 to 212: measurements (H-14).
 
-use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::acting_device::{device_user, find};
-use super::send;
-use crate::harness::{TestServer, redacted};
+use super::*;
 
 /// Returns all measurements of the only device, oldest first, as text and as JSON without the address of the server.
 async fn measurements(server: &TestServer) -> (String, Vec<Value>) {
@@ -78,8 +76,7 @@ async fn rows_are_measurements() {
 
 #[tokio::test]
 async fn time_of_a_row_without_one_is_the_servers() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     let before = OffsetDateTime::now_utc() - Duration::SECOND;
     assert_eq!(send(&device, "200,a,b,1\n201,a,,a,b,1\n210,1\n210,,1\n211,1\n212,1\n200,a,b,1,,").await, "");
@@ -94,8 +91,7 @@ async fn time_of_a_row_without_one_is_the_servers() {
 
 #[tokio::test]
 async fn values_keep_their_digits() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
 
     for (at, (given, stored)) in [
         ("1.50", "1.50"),
@@ -118,7 +114,7 @@ async fn values_keep_their_digits() {
 
 #[tokio::test]
 async fn wrong_arguments_are_reported_with_their_line() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = device_user(&server, "sn-1").await;
     let number = "Wrong number of arguments";
     for (row, text) in [
@@ -156,13 +152,12 @@ async fn wrong_arguments_are_reported_with_their_line() {
         assert_eq!(send(&device, &format!("\r\n{row}\r\n")).await, format!("45,2,{text}\n"), "{row}");
     }
     // An invalid row does not create its device either.
-    assert_eq!(server.admin().get("/identity/externalIds/plat_Serial/sn-1").await.status, 404);
+    assert_eq!(admin.get("/identity/externalIds/plat_Serial/sn-1").await.status, 404);
 }
 
 #[tokio::test]
 async fn what_could_be_no_measurement_is_422_and_the_rows_around_it_are_stored() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     let rows = [
         "200,a,b,1",
         "200,a b,b,1",
@@ -190,8 +185,7 @@ async fn what_could_be_no_measurement_is_422_and_the_rows_around_it_are_stored()
 
 #[tokio::test]
 async fn many_rows_of_one_request_are_all_stored() {
-    let server = TestServer::shared().await;
-    let device = device_user(&server, "sn-1").await;
+    let (server, device) = with_device_user("sn-1").await;
     let rows: String = (0..1000).map(|n| format!("200,a,b,{n}\n")).collect();
 
     assert_eq!(send(&device, &rows).await, "");

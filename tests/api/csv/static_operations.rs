@@ -1,10 +1,7 @@
 //! Rows 500 to 506: pending operations and their results (H-06, H-07, H-12, H-13).
 
-use serde_json::{Value, json};
-
-use super::{request, send, text_of};
+use super::*;
 use crate::harness::operations::{OPERATIONS, place_below};
-use crate::harness::{Caller, TestServer};
 
 /// An agent with the serial `g1`, below it a device `c1` and a device without a serial; the caller is the agent's own
 /// user.
@@ -19,6 +16,13 @@ pub(super) struct Gateway {
 const DEVICE_ROLES: [&str; 3] = ["ROLE_INVENTORY_CREATE", "ROLE_INVENTORY_READ", "ROLE_IDENTITY_READ"];
 
 impl Gateway {
+    /// A gateway in a tenant of its own.
+    pub(super) async fn with_server() -> (TestServer, Self) {
+        let server = TestServer::shared().await;
+        let gateway = Self::create(&server).await;
+        (server, gateway)
+    }
+
     pub(super) async fn create(server: &TestServer) -> Self {
         let (admin, device) = (server.admin(), server.user_with("device_g1", &DEVICE_ROLES).await);
         let agent = json!({"name": "gateway", "plat_IsDevice": {}, "com_platform_model_Agent": {}});
@@ -72,8 +76,7 @@ pub(super) fn path_of(id: &str) -> String {
 
 #[tokio::test]
 async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     gateway.queue(1, json!({"plat_Restart": {}, "plat_Relay": {"relayState": "OPEN"}})).await;
     gateway.queue(0, json!({"plat_Configuration": {"config": "a=1\nb=2"}})).await;
     gateway.begin(0, json!({"plat_Restart": {}})).await;
@@ -89,8 +92,7 @@ async fn pending_operations_of_the_agent_and_all_below_come_in_order_of_creation
 
 #[tokio::test]
 async fn agent_without_operations_gets_an_empty_response() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
 
     assert_eq!(send(&gateway.device, "500\n500,").await, "");
     assert_eq!(send(&gateway.device, "\n500,x").await, "45,2,No arguments supported\n");
@@ -98,16 +100,15 @@ async fn agent_without_operations_gets_an_empty_response() {
 
 #[tokio::test]
 async fn nothing_is_lost_where_one_page_does_not_hold_all() {
-    let server = TestServer::start().await;
-    let gateway = Gateway::create(&server).await;
+    let (server, gateway) = Gateway::with_server().await;
     // There is more than one page of 2000 operations, and nine large ones that exceed the size limit of a response.
     let big = "x".repeat(2_000_000);
-    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) SELECT 'main', \
-        900000000 + n, $1, now() + n * interval '1 ms', 'PENDING', CASE WHEN n <= 9 THEN \
-        json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $3::text) ELSE \
-        json_build_object('plat_Relay', json_build_object('relayState', n)) END FROM generate_series(1, $2) AS n";
+    let insert = "INSERT INTO operations (tenant, id, device, created_at, status, fragments) SELECT $1, \
+        900000000 + n, $2, now() + n * interval '1 ms', 'PENDING', CASE WHEN n <= 9 THEN \
+        json_build_object('plat_Relay', json_build_object('relayState', n), 'plat_Big', $4::text) ELSE \
+        json_build_object('plat_Relay', json_build_object('relayState', n)) END FROM generate_series(1, $3) AS n";
     let agent: i64 = gateway.ids[0].parse().unwrap();
-    server.database().execute(insert, &[&agent, &2100_i32, &big]).await;
+    server.execute(insert, &[&agent, &2100_i32, &big]).await;
 
     let answer = send(&gateway.device, "500").await;
 
@@ -117,8 +118,7 @@ async fn nothing_is_lost_where_one_page_does_not_hold_all() {
 
 #[tokio::test]
 async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let other = gateway.queue(0, json!({"plat_Relay": {}})).await;
     let first = gateway.queue(2, json!({"plat_Restart": {}})).await;
     let second = gateway.queue(0, json!({"plat_Restart": {}, "plat_Note": {}})).await;
@@ -141,8 +141,7 @@ async fn oldest_operation_in_the_preceding_status_moves_whatever_device_it_is_of
 
 #[tokio::test]
 async fn failure_needs_no_reason() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
     assert_eq!(send(&gateway.device, "502,plat_Restart,").await, "");
@@ -153,8 +152,7 @@ async fn failure_needs_no_reason() {
 
 #[tokio::test]
 async fn row_that_finds_no_operation_is_404() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let own = gateway.queue(0, json!({"plat_Outer": {"plat_Inner": {}}})).await;
     // This operation belongs to another agent.
     let foreign = crate::harness::operations::create_agent(&gateway.admin, "other").await;
@@ -171,8 +169,7 @@ async fn row_that_finds_no_operation_is_404() {
 
 #[tokio::test]
 async fn rows_without_their_arguments_or_with_more_change_nothing() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.begin(0, json!({"plat_Restart": {}})).await;
 
     for row in [
@@ -198,8 +195,7 @@ async fn rows_without_their_arguments_or_with_more_change_nothing() {
 
 #[tokio::test]
 async fn agent_reports_by_id() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let older = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let [done, failed] = [
         gateway.queue(1, json!({"plat_Restart": {}})).await,
@@ -218,8 +214,7 @@ async fn agent_reports_by_id() {
 
 #[tokio::test]
 async fn transient_row_is_published_and_not_stored() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let session = gateway.admin.listen("/operations/*").await;
 
@@ -232,8 +227,7 @@ async fn transient_row_is_published_and_not_stored() {
 
 #[tokio::test]
 async fn rows_need_the_rights_of_their_calls() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (server, gateway) = Gateway::with_server().await;
     let operation = gateway.queue(0, json!({"plat_Restart": {}})).await;
     let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ", "ROLE_IDENTITY_READ"]).await;
     let rows = format!("500\n501,plat_Restart\n504,{operation}\n505,{operation}\n506,{operation}");

@@ -1,10 +1,7 @@
 //! Operations as lines for a device: the table of H-15 (H-09 to H-13).
 
-use serde_json::{Value, json};
-
-use super::send;
 use super::static_operations::Gateway;
-use crate::harness::TestServer;
+use super::*;
 
 /// Fragments of an operation, with the expected lines by default and with the compatibility switch.
 fn table() -> Vec<(Value, &'static str, &'static str)> {
@@ -92,8 +89,7 @@ async fn each_known_fragment_is_its_line_of_the_table() {
 
 #[tokio::test]
 async fn target_is_called_by_its_serial_and_else_by_its_object() {
-    let server = TestServer::shared().await;
-    let gateway = Gateway::create(&server).await;
+    let (_server, gateway) = Gateway::with_server().await;
     // A name of another type is not a serial; the first of two serials is used; a serial may need quotes.
     for (target, type_, value) in [(2, "other", "x"), (1, "plat_Serial", "a, b"), (1, "plat_Serial", "z")] {
         let path = format!("/identity/globalIds/{}/externalIds", gateway.ids[target]);

@@ -1,10 +1,7 @@
 //! Template sets that are changed and deleted as managed objects (S-15).
 
-use serde_json::json;
-
 use super::acting_device::send_for;
-use super::{register, send_to};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
@@ -101,12 +98,12 @@ async fn change_at_one_server_is_in_force_at_all() {
             .await;
     let named = json!({"type": "plat_SmartRestDeviceIdentifier", "externalId": object});
     admin.create(&format!("/identity/globalIds/{shadow}/externalIds"), &named).await;
-    let answered = async || (send_to(&elsewhere, &object, "100").await == "202,1,5\n").then_some(());
-    eventually("the set that is called like the id of the other", answered).await;
+    let answered = async || send_to(&elsewhere, &object, "100").await == "202,1,5\n";
+    until("the set that is called like the id of the other", answered).await;
 
     assert_eq!(admin.delete("/identity/externalIds/plat_SmartRestDeviceIdentifier/pumps").await.status, 204);
-    let gone = async || (send_to(&elsewhere, "pumps", "100").await.starts_with("40,")).then_some(());
-    eventually("the end of the name at the other server", gone).await;
+    let gone = async || send_to(&elsewhere, "pumps", "100").await.starts_with("40,");
+    until("the end of the name at the other server", gone).await;
 }
 
 #[tokio::test]
@@ -126,7 +123,7 @@ async fn serial_that_names_another_object_does_so_at_all_servers() {
     let measured = async || {
         assert_eq!(send_for(&elsewhere, "sn-1", "200,t,T,2").await, "");
         let of_new = admin.read(&format!("/measurement/measurements?source={new}")).await;
-        (!of_new["measurements"].as_array().unwrap().is_empty()).then_some(())
+        !of_new["measurements"].as_array().unwrap().is_empty()
     };
-    eventually("a measurement of the new object", measured).await;
+    until("a measurement of the new object", measured).await;
 }

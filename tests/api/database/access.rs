@@ -1,6 +1,6 @@
 //! The right to connect to the database: by default every role of PostgreSQL has it and could listen to the servers.
 
-use crate::harness::{Program, TestDatabase, TestServer, run, scratch};
+use super::*;
 
 const IS_OPEN: &str = "SELECT has_database_privilege('public', current_database(), 'CONNECT')";
 

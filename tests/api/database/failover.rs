@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use platform_model::limits::Limits;
 use platform_store::{Connections, Database};
-use serde_json::json;
 
-use crate::harness::{
-    Cluster, TestDatabase, TestServer, alarm_of, eventually, eventually_within, ids, within,
-};
+use super::*;
 
 const RULES: &str = "host all all 127.0.0.1/32 trust\n";
 /// The time within which writes succeed again after a promotion.
@@ -23,9 +19,9 @@ async fn pair() -> (Cluster, Cluster) {
     let database = TestDatabase::at(&primary.url(), primary.directory());
     primary.write("postgresql.auto.conf", "synchronous_standby_names = 'standby'\n");
     primary.reload();
-    eventually("a synchronous standby", async || {
+    until("a synchronous standby", async || {
         let statement = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'";
-        (database.query(statement, &[]).await.len() == 1).then_some(())
+        database.query(statement, &[]).await.len() == 1
     })
     .await;
     (primary, standby)
@@ -71,17 +67,17 @@ async fn promoted_standby_has_every_acknowledged_write_and_takes_new_ones_within
         let list = admin.get("/alarm/alarms?pageSize=1&withTotalPages=true").await;
         list.json()["statistics"]["totalPages"].as_u64().unwrap_or_default()
     };
-    eventually("some alarms", async || (count().await > 100).then_some(())).await;
+    until("some alarms", async || count().await > 100).await;
 
     primary.crash();
     standby.promote();
 
     let promoted = Instant::now();
     let (path, change) = (format!("/inventory/managedObjects/{device}"), json!({"name": "motor"}));
-    eventually_within(BACK, "a write at the new primary", async || {
+    until_within(BACK, "a write at the new primary", async || {
         let changed = admin.put(&path, &change).await;
         let raised = admin.post("/alarm/alarms", &alarm_of(&device, "after")).await;
-        (changed.status == 200 && raised.status == 201).then_some(())
+        changed.status == 200 && raised.status == 201
     })
     .await;
     println!("writes succeed {:?} after the promotion", promoted.elapsed());
@@ -104,8 +100,7 @@ async fn promoted_standby_has_every_acknowledged_write_and_takes_new_ones_within
         }
     }
     assert!(acknowledged > 100, "{acknowledged}");
-    let ready = server.stranger().get("/health/ready").await;
-    assert_eq!(ready.status, 200, "{}", ready.text);
+    server.stranger().get("/health/ready").await.expect(200);
 }
 
 #[tokio::test]

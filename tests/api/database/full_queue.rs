@@ -1,8 +1,7 @@
 //! A PostgreSQL whose queue of notifications is full: it refuses every commit that notifies, with SQLSTATE 54000.
 
-use serde_json::json;
-
-use crate::harness::{TestDatabase, TestServer, alarm_of, csv, event_of, eventually, measurement_of};
+use super::*;
+use crate::harness::csv;
 
 /// Makes every commit with a new row of these tables fail as if the queue were full.
 const FULL: &str = "
@@ -46,9 +45,8 @@ async fn valid_data_is_to_be_sent_again_while_the_queue_of_notifications_is_full
     admin.create("/measurement/measurements", &measurement_of(&device, "2026-04-01T00:00:00Z", 7)).await;
 
     server.database().run_script("DROP FUNCTION refuse_commit CASCADE").await;
-    eventually("an alarm that is stored", async || {
-        let answer = admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
-        (answer.status == 201).then_some(())
+    until("an alarm that is stored", async || {
+        admin.post("/alarm/alarms", &alarm_of(&device, "hot")).await.status == 201
     })
     .await;
 }

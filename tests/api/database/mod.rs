@@ -5,3 +5,5 @@ mod failover;
 mod full_queue;
 mod read_only;
 mod tls;
+
+use crate::harness::prelude::*;

@@ -1,8 +1,6 @@
 //! A PostgreSQL that accepts reads only, such as a primary that has become a standby.
 
-use serde_json::json;
-
-use crate::harness::{Cluster, TestDatabase, TestServer, alarm_of, eventually};
+use super::*;
 
 #[tokio::test]
 async fn write_to_a_database_that_accepts_reads_only_is_to_be_retried_and_reads_continue() {
@@ -32,17 +30,15 @@ async fn write_to_a_database_that_accepts_reads_only_is_to_be_retried_and_reads_
         Some(())
     })
     .await;
-    let object = admin.post("/inventory/managedObjects", &json!({"name": "motor"})).await;
-    assert_eq!(object.status, 503, "{}", object.text);
+    admin.post("/inventory/managedObjects", &json!({"name": "motor"})).await.expect(503);
     let option = json!({"category": "c", "key": "k", "value": "v"});
     admin.post("/tenant/options", &option).await.expect(503);
     admin.get(&format!("/inventory/managedObjects/{device}")).await.expect(200);
 
     cluster.write("postgresql.auto.conf", "");
     cluster.reload();
-    eventually("a write that succeeds", async || {
-        let answer = admin.post("/alarm/alarms", &alarm_of(&device, "cold")).await;
-        (answer.status == 201).then_some(())
+    until("a write that succeeds", async || {
+        admin.post("/alarm/alarms", &alarm_of(&device, "cold")).await.status == 201
     })
     .await;
     let after = connections().await;

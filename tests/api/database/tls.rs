@@ -10,7 +10,7 @@ use rcgen::{
 };
 use tempfile::TempDir;
 
-use crate::harness::{Cluster, Program, TestDatabase, TestServer, run, scratch};
+use super::*;
 
 /// The users that may connect: with TLS and a password, with TLS and a certificate, or with a password alone.
 const RULES: &str = "hostssl all platform 127.0.0.1/32 scram-sha-256\n\
@@ -149,9 +149,11 @@ async fn server_without_tls_is_refused_where_tls_is_required() {
 async fn every_connection_of_a_server_is_encrypted() {
     let encrypted = Encrypted::start().await;
     let url = encrypted.url("platform", "localhost", "sslmode=verify-full&sslrootcert=FILES/root.pem");
-    let server = TestServer::start_on(&TestDatabase::at(&url, encrypted.files.path()), |_| {}).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_on(&TestDatabase::at(&url, encrypted.files.path()), |_| {})
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     admin.raise_alarm(&device, "hot").await;

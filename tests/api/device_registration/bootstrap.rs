@@ -1,15 +1,10 @@
 //! Only the bootstrap user may request device credentials, and it may do nothing else (N-09).
 
-use serde_json::json;
-
-use super::{CREDENTIALS, REQUESTS, accept, admit, bootstrap, device, register, request_of};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn everybody_without_the_bootstrap_role_is_403() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
     let other = admit(&server, "sn-2").await;
 
     for caller in [
@@ -26,8 +21,7 @@ async fn everybody_without_the_bootstrap_role_is_403() {
 
 #[tokio::test]
 async fn bootstrap_user_may_neither_see_nor_accept_requests() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
     let bootstrap = bootstrap(&server);
 
     for answer in [
@@ -47,18 +41,18 @@ async fn bootstrap_user_may_neither_see_nor_accept_requests() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
-    assert_eq!(server.admin().post(CREDENTIALS, &json!({})).await.status, 403);
+    assert_eq!(admin.post(CREDENTIALS, &json!({})).await.status, 403);
     assert_eq!(bootstrap(&server).post(CREDENTIALS, &json!({})).await.status, 422);
 }
 
 #[tokio::test]
 async fn credentials_can_only_be_posted() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
 
     for method in ["GET", "PUT", "DELETE"] {
-        let answer = server.admin().request(method, CREDENTIALS).send().await;
+        let answer = admin.request(method, CREDENTIALS).send().await;
         assert_eq!((answer.status, answer.header("Allow")), (405, Some("POST")), "{method}");
     }
 }

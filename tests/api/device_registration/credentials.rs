@@ -1,15 +1,10 @@
 //! The response to a device that polls, and the user that is created for it (N-06, N-08; X-05, U-16).
 
-use serde_json::json;
-
-use super::{CREDENTIALS, accept, admit, bootstrap, device, gets_in, password, poll, register, request_of};
-use crate::harness::{MEDIA, RawConnection, TestServer, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn credentials_are_those_of_the_document() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     let request = bootstrap(&server).request("POST", CREDENTIALS);
     let media_type = format!("{MEDIA}deviceCredentials+json");
@@ -27,9 +22,7 @@ async fn credentials_are_those_of_the_document() {
 
 #[tokio::test]
 async fn credentials_are_returned_also_without_accept() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     let body = json!({"id": "sn-1"});
     let answer = RawConnection::without_accept(&bootstrap(&server), "POST", CREDENTIALS, &body).await;
@@ -39,9 +32,7 @@ async fn credentials_are_returned_also_without_accept() {
 
 #[tokio::test]
 async fn credentials_are_returned_as_json_whatever_the_device_accepts() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    accept(&server, "sn-1").await;
+    let server = with_accepted("sn-1").await;
 
     for accept in ["text/plain", "", "application/vnd.other.deviceCredentials+json;ver=0.9"] {
         let request = bootstrap(&server).request("POST", CREDENTIALS).header("Accept", accept);
@@ -55,14 +46,14 @@ async fn credentials_are_returned_as_json_whatever_the_device_accepts() {
 
 #[tokio::test]
 async fn device_becomes_a_user_of_the_group_devices() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let password = admit(&server, "sn-1").await;
 
-    let user = server.admin().read("/user/main/users/device_sn-1").await;
+    let user = admin.read("/user/main/users/device_sn-1").await;
     let device = device(&server, "sn-1", &password);
 
     assert_eq!((&user["enabled"], &user["customProperties"]), (&json!(true), &json!({})));
-    let groups = server.admin().read("/user/main/users/device_sn-1/groups").await;
+    let groups = admin.read("/user/main/users/device_sn-1/groups").await;
     assert_eq!(groups["references"].as_array().unwrap().len(), 1);
     assert_eq!(groups["references"][0]["group"]["name"], "devices");
     let own = device.create_device("pump").await;
@@ -92,8 +83,7 @@ async fn poll_without_a_request_is_404_with_the_text_that_devices_know() {
 
 #[tokio::test]
 async fn poll_before_the_acceptance_is_404_with_the_text_that_devices_know() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
+    let server = with_request("sn-1").await;
 
     for _ in 0..2 {
         let answer = poll(&server, "sn-1").await.expect_error(404, "devicecontrol/Not Found");
@@ -115,8 +105,7 @@ async fn existing_device_gets_a_new_password_and_nothing_else() {
     let device = device(&server, "sn-1", &password);
     let seen = device.read(&format!("/inventory/managedObjects/{object}")).await;
     assert_eq!(seen["owner"], "device_sn-1");
-    crate::harness::eventually("the end of the old password", async || (!gets_in(&old).await).then_some(()))
-        .await;
+    crate::harness::until("the end of the old password", async || !gets_in(&old).await).await;
 }
 
 #[tokio::test]
@@ -150,12 +139,12 @@ async fn user_that_holds_more_than_a_device_is_given_to_nobody() {
 
 #[tokio::test]
 async fn user_that_was_given_more_after_the_request_is_given_to_nobody() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let user = server.device_user("sn-1").await;
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
     let group = json!({"user": {"id": "device_sn-1"}});
-    server.admin().create("/user/main/groups/1/users", &group).await;
+    admin.create("/user/main/groups/1/users", &group).await;
 
     poll(&server, "sn-1").await.expect_error(409, "devicecontrol/Update Conflict");
 
@@ -164,7 +153,7 @@ async fn user_that_was_given_more_after_the_request_is_given_to_nobody() {
 
 #[tokio::test]
 async fn device_that_is_registered_again_gets_another_password() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let first = admit(&server, "sn-1").await;
     assert!(gets_in(&device(&server, "sn-1", &first)).await);
 
@@ -172,16 +161,16 @@ async fn device_that_is_registered_again_gets_another_password() {
 
     assert_ne!(first, second);
     assert!(gets_in(&device(&server, "sn-1", &second)).await);
-    let users = server.admin().read("/user/main/users?onlyDevices=true").await;
+    let users = admin.read("/user/main/users?onlyDevices=true").await;
     assert_eq!(member_texts(&users, "users", "userName"), ["device_sn-1"]);
 }
 
 #[tokio::test]
 async fn request_that_is_deleted_takes_its_credentials_along_but_not_the_user() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let password = admit(&server, "sn-1").await;
 
-    assert_eq!(server.admin().delete(&request_of("sn-1")).await.status, 200);
+    assert_eq!(admin.delete(&request_of("sn-1")).await.status, 200);
 
     assert_eq!(poll(&server, "sn-1").await.status, 404);
     assert!(gets_in(&device(&server, "sn-1", &password)).await);

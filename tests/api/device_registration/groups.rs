@@ -1,9 +1,6 @@
 //! Devices that are registered for a group (N-04).
 
-use serde_json::{Value, json};
-
-use super::{REQUESTS, accept, device, password, poll, request_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, TestDatabase, TestServer, notifications};
+use super::*;
 
 async fn create_group(server: &TestServer) -> String {
     let group = json!({"name": "Hall 7", "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}});
@@ -26,26 +23,26 @@ async fn members(server: &TestServer, group: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn request_shows_its_group() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = create_group(&server).await;
     let number: i64 = group.parse().unwrap();
 
-    let by_text = server.admin().create(REQUESTS, &json!({"id": "a", "groupId": group})).await;
-    let by_number = server.admin().create(REQUESTS, &json!({"id": "b", "groupId": number})).await;
+    let by_text = admin.create(REQUESTS, &json!({"id": "a", "groupId": group})).await;
+    let by_number = admin.create(REQUESTS, &json!({"id": "b", "groupId": number})).await;
 
     assert_eq!((&by_text["groupId"], &by_number["groupId"]), (&json!(group), &json!(group)));
-    assert_eq!(server.admin().read(&request_of("a")).await["groupId"], *group);
+    assert_eq!(admin.read(&request_of("a")).await["groupId"], *group);
 }
 
 #[tokio::test]
 async fn unknown_group_is_422() {
-    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
+    let (server, admin) = TestServer::start_with_tenant("t7", "plant7.example.com").await.with_admin();
     let foreign = server.caller("t7/admin", ADMIN_PASSWORD).create_device("group").await;
 
     for group in
         [json!(foreign), json!("1"), json!("x"), json!(""), json!(-1), json!(1.5), json!({}), json!([1])]
     {
-        let answer = server.admin().post(REQUESTS, &json!({"id": "a", "groupId": group})).await;
+        let answer = admin.post(REQUESTS, &json!({"id": "a", "groupId": group})).await;
         assert_eq!((answer.status, &*answer.error()), (422, "undefined/validationError"), "{group}");
         assert!(answer.message().contains("groupId"), "{}", answer.text);
     }
@@ -67,7 +64,7 @@ async fn first_device_that_the_user_creates_is_put_in_the_group() {
     assert_eq!(own["assetParents"]["references"][0]["managedObject"]["id"], *group);
     assert_eq!(own["owner"], "device_sn-1");
     assert!(asset["id"].is_string() && second != first);
-    assert_eq!(server.database().count("device_placements").await, 0);
+    assert_eq!(server.count("device_placements").await, 0);
 }
 
 #[tokio::test]
@@ -90,10 +87,10 @@ async fn group_is_remembered_beyond_the_request_and_a_restart() {
 
 #[tokio::test]
 async fn subscribers_of_the_group_are_notified() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = create_group(&server).await;
     let device = admit_to(&server, "sn-1", &group).await;
-    let session = server.admin().listen(&format!("/managedobjects/{group}")).await;
+    let session = admin.listen(&format!("/managedobjects/{group}")).await;
 
     let created = device.create_device("agent").await;
 
@@ -105,19 +102,19 @@ async fn subscribers_of_the_group_are_notified() {
 
 #[tokio::test]
 async fn group_that_has_gone_is_ignored() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (before, after) = (create_group(&server).await, create_group(&server).await);
-    server.admin().create(REQUESTS, &json!({"id": "sn-1", "groupId": before})).await;
+    admin.create(REQUESTS, &json!({"id": "sn-1", "groupId": before})).await;
     accept(&server, "sn-1").await;
-    assert_eq!(server.admin().delete(&format!("{OBJECTS}/{before}")).await.status, 204);
+    assert_eq!(admin.delete(&format!("{OBJECTS}/{before}")).await.status, 204);
     let early = device(&server, "sn-1", &password(&poll(&server, "sn-1").await));
     let late = admit_to(&server, "sn-2", &after).await;
-    assert_eq!(server.admin().delete(&format!("{OBJECTS}/{after}")).await.status, 204);
+    assert_eq!(admin.delete(&format!("{OBJECTS}/{after}")).await.status, 204);
 
     early.create_device("agent").await;
     late.create_device("agent").await;
 
-    assert_eq!(server.database().count("links").await, 0);
+    assert_eq!(server.count("links").await, 0);
 }
 
 #[tokio::test]
@@ -165,12 +162,12 @@ async fn placement_that_a_crash_left_puts_no_second_device_in_the_group() {
 
 #[tokio::test]
 async fn device_of_somebody_else_is_not_put_in_the_group() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let group = create_group(&server).await;
     admit_to(&server, "sn-1", &group).await;
     let other = super::admit(&server, "sn-2").await;
 
-    server.admin().create_device("pump").await;
+    admin.create_device("pump").await;
     device(&server, "sn-2", &other).create_device("agent").await;
 
     assert!(members(&server, &group).await.is_empty());

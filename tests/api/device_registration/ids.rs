@@ -1,9 +1,6 @@
 //! Ids of devices (N-05), including hostile ones.
 
-use serde_json::json;
-
-use super::{REQUESTS, device, gets_in, password, poll, request_of};
-use crate::harness::TestServer;
+use super::*;
 
 /// Ids that a device may have, with characters that mean something elsewhere.
 fn odd_ids() -> Vec<String> {
@@ -79,14 +76,16 @@ async fn devices_with_odd_ids_come_in() {
 }
 
 #[tokio::test]
-async fn deletion_finds_an_id_with_a_slash() {
+async fn ids_are_compared_exactly() {
     let (_server, admin) = TestServer::start().await.with_admin();
-    for id in ["a/b", "b", "a"] {
+
+    // The last two of those like `a` look the same.
+    for id in ["a", "A", "a ", "á", "a\u{301}", "a/b", "b"] {
         admin.create(REQUESTS, &json!({"id": id})).await;
     }
 
+    assert_eq!(admin.read(&request_of("A")).await["id"], "A");
     assert_eq!(admin.delete(&request_of("a%2Fb")).await.status, 200);
-
     assert_eq!(admin.get(&request_of("a%2fb")).await.status, 404);
     assert_eq!(admin.get(&request_of("a")).await.status, 200);
     assert_eq!(admin.get(&request_of("b")).await.status, 200);
@@ -94,20 +93,8 @@ async fn deletion_finds_an_id_with_a_slash() {
 }
 
 #[tokio::test]
-async fn ids_are_compared_exactly() {
-    let (_server, admin) = TestServer::start().await.with_admin();
-
-    // The last two look the same.
-    for id in ["a", "A", "a ", "á", "a\u{301}"] {
-        admin.create(REQUESTS, &json!({"id": id})).await;
-    }
-
-    assert_eq!(admin.read(&request_of("A")).await["id"], "A");
-}
-
-#[tokio::test]
 async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for id in [
         "x".repeat(1001),
@@ -135,20 +122,15 @@ async fn ids_that_cannot_be_are_422_in_a_body_and_404_in_a_path() {
 
 #[tokio::test]
 async fn refusal_of_a_colon_says_why() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect(422);
-
-    assert!(
-        answer.message().contains("urn:dev:1") && answer.message().contains("credentials"),
-        "{}",
-        answer.text
-    );
+    let refused = admin.post(REQUESTS, &json!({"id": "urn:dev:1"})).await.expect_message(422, "urn:dev:1");
+    assert!(refused.message().contains("credentials"), "{}", refused.text);
 }
 
 #[tokio::test]
 async fn other_ids_on_the_way_to_one_are_refused_without_harm() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for body in ["", "[]", "null", "{", r#"{"id":"a\u0000"}"#, r#"{"id":["a"]}"#, r#"{"id":1e999}"#] {
         let request = super::bootstrap(&server).request("POST", super::CREDENTIALS);

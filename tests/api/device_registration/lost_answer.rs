@@ -1,14 +1,6 @@
 //! A lost response: the same credentials are returned until the device has logged in or an hour has passed (N-08).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{
-    CREDENTIALS, REQUESTS, accept, admit, bootstrap, device, gets_in, let_time_pass, password, poll,
-    register, request_of,
-};
-use crate::harness::{ADMIN_PASSWORD, TestServer, eventually};
+use super::*;
 
 /// Everything that is stored of requests and users, as text.
 async fn dump(server: &TestServer) -> String {
@@ -36,13 +28,13 @@ async fn is_gone(server: &TestServer, id: &str) -> bool {
 
 #[tokio::test]
 async fn same_credentials_are_returned_until_the_device_uses_them() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let first = admit(&server, "sn-1").await;
 
     for _ in 0..3 {
         assert_eq!(password(&poll(&server, "sn-1").await), first);
     }
-    assert_eq!(server.admin().read(&request_of("sn-1")).await["status"], "ACCEPTED");
+    assert_eq!(admin.read(&request_of("sn-1")).await["status"], "ACCEPTED");
     assert!(gets_in(&device(&server, "sn-1", &first)).await);
 
     assert!(is_gone(&server, "sn-1").await);
@@ -51,15 +43,15 @@ async fn same_credentials_are_returned_until_the_device_uses_them() {
 
 #[tokio::test]
 async fn self_link_gives_the_same_credentials_and_changes_nothing() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&server, "s/1").await;
     let bootstrap = bootstrap(&server);
     let link = format!("{CREDENTIALS}/s%2F1");
 
     assert_eq!(bootstrap.get(&link).await.status, 404);
     let request = format!("{REQUESTS}/s%2F1");
-    assert_eq!(server.admin().read(&request).await["status"], "WAITING_FOR_CONNECTION", "no poll");
-    server.admin().put(&request, &json!({"status": "ACCEPTED"})).await;
+    assert_eq!(admin.read(&request).await["status"], "WAITING_FOR_CONNECTION", "no poll");
+    admin.put(&request, &json!({"status": "ACCEPTED"})).await;
     assert_eq!(bootstrap.get(&link).await.status, 404, "none were made");
     let given = poll(&server, "s/1").await;
     assert_eq!(given.header("Location"), given.json()["self"].as_str());
@@ -68,7 +60,7 @@ async fn self_link_gives_the_same_credentials_and_changes_nothing() {
 
     assert_eq!((read.status, read.json()), (200, given.json()));
     assert_eq!(read.header("Cache-Control"), Some("no-store"));
-    assert_eq!(server.admin().get(&link).await.status, 403);
+    assert_eq!(admin.get(&link).await.status, 403);
     assert!(gets_in(&device(&server, "s/1", &password(&given))).await);
     assert_eq!(bootstrap.get(&link).await.status, 404, "they are in use");
 }
@@ -84,7 +76,7 @@ async fn stored_password_is_sealed_and_only_its_hash_remains() {
     let after = dump(&server).await;
     assert!(before.contains("$gcm1$") && !before.contains(&password), "{before}");
     assert!(!after.contains("$gcm1$") && !after.contains(&password), "{after}");
-    assert_eq!(server.database().count("new_device_requests").await, 0);
+    assert_eq!(server.count("new_device_requests").await, 0);
 }
 
 #[tokio::test]
@@ -105,7 +97,7 @@ async fn sealed_password_opens_for_its_device_only() {
 
 #[tokio::test]
 async fn request_is_gone_after_an_hour_and_the_device_is_not() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let password = admit(&server, "sn-1").await;
     let until = "SELECT extract(epoch FROM credentials_until - now())::float8 FROM new_device_requests";
     let left: f64 = server.database().query(until, &[]).await[0].get(0);
@@ -115,8 +107,8 @@ async fn request_is_gone_after_an_hour_and_the_device_is_not() {
 
     assert!(is_gone(&server, "sn-1").await);
     let (put, deleted) = (
-        server.admin().put(&request_of("sn-1"), &json!({"status": "ACCEPTED"})).await,
-        server.admin().delete(&request_of("sn-1")).await,
+        admin.put(&request_of("sn-1"), &json!({"status": "ACCEPTED"})).await,
+        admin.delete(&request_of("sn-1")).await,
     );
     assert_eq!((put.status, deleted.status), (404, 404));
     assert!(gets_in(&device(&server, "sn-1", &password)).await);
@@ -139,16 +131,14 @@ async fn device_whose_hour_has_passed_may_be_registered_again() {
 #[tokio::test]
 async fn passwords_nobody_collected_are_swept_away() {
     let limit = Duration::from_millis(200);
-    let server = TestServer::start_with(|settings| settings.limits.device_credentials = limit).await;
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.device_credentials = limit).await.with_admin();
     register(&server, "sn-0").await;
     let password = admit(&server, "sn-1").await;
 
-    eventually("the end of the sealed password", async || {
-        (server.database().count("new_device_requests").await == 1).then_some(())
-    })
-    .await;
+    until("the end of the sealed password", async || server.count("new_device_requests").await == 1).await;
 
-    assert_eq!(server.admin().get(&request_of("sn-0")).await.status, 200, "one that waits has no end");
+    assert_eq!(admin.get(&request_of("sn-0")).await.status, 200, "one that waits has no end");
     assert!(!dump(&server).await.contains("$gcm1$"));
     assert!(gets_in(&device(&server, "sn-1", &password)).await);
 }
@@ -181,13 +171,12 @@ async fn old_password_of_a_device_leaves_credentials_that_were_not_collected() {
 
 #[tokio::test]
 async fn credentials_that_are_no_longer_valid_are_returned_to_nobody() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     admit(&server, "sn-1").await;
     admit(&server, "sn-2").await;
 
-    let changed =
-        server.admin().put("/user/main/users/device_sn-1", &json!({"password": ADMIN_PASSWORD})).await;
-    let deleted = server.admin().delete("/user/main/users/device_sn-2").await;
+    let changed = admin.put("/user/main/users/device_sn-1", &json!({"password": ADMIN_PASSWORD})).await;
+    let deleted = admin.delete("/user/main/users/device_sn-2").await;
 
     assert_eq!((changed.status, deleted.status), (200, 204), "{}", changed.text);
     for id in ["sn-1", "sn-2"] {
@@ -197,9 +186,9 @@ async fn credentials_that_are_no_longer_valid_are_returned_to_nobody() {
 
 #[tokio::test]
 async fn device_of_a_person_who_disabled_it_does_not_come_in() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let secret = admit(&server, "sn-1").await;
-    server.admin().put("/user/main/users/device_sn-1", &json!({"enabled": false})).await;
+    admin.put("/user/main/users/device_sn-1", &json!({"enabled": false})).await;
 
     assert!(!gets_in(&device(&server, "sn-1", &secret)).await);
 

@@ -12,9 +12,7 @@ mod restart;
 mod status;
 mod tenants;
 
-use serde_json::{Value, json};
-
-use crate::harness::{BOOTSTRAP_PASSWORD, Caller, Response, TestServer};
+use crate::harness::prelude::*;
 
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";
@@ -31,6 +29,20 @@ async fn poll(server: &TestServer, id: &str) -> Response {
 
 async fn register(server: &TestServer, id: &str) -> Value {
     server.admin().create(REQUESTS, &json!({"id": id})).await
+}
+
+/// A server with a request of this id.
+async fn with_request(id: &str) -> TestServer {
+    let server = TestServer::start().await;
+    register(&server, id).await;
+    server
+}
+
+/// A server with an accepted request of this id.
+async fn with_accepted(id: &str) -> TestServer {
+    let server = with_request(id).await;
+    accept(&server, id).await;
+    server
 }
 
 /// The address of a request whose id needs no encoding.

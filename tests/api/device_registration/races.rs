@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::future::{join, join_all};
-use serde_json::json;
+use futures_util::future::join;
 
-use super::{REQUESTS, accept, device, gets_in, password, poll, register, request_of};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 async fn two_servers() -> [TestServer; 2] {
     let database = TestDatabase::create().await;
@@ -29,7 +27,7 @@ async fn parallel_polls_at_two_servers_get_the_same_credentials() {
         assert_eq!(passwords.len(), 1, "{passwords:?}");
         let secret = passwords.first().unwrap();
         assert!(gets_in(&device(&servers[1], &id, secret)).await);
-        assert_eq!(servers[0].database().count("new_device_requests").await, 0);
+        assert_eq!(servers[0].count("new_device_requests").await, 0);
     }
 }
 

@@ -1,9 +1,6 @@
 //! Tests how often an address may ask for credentials (E-06).
 
-use serde_json::json;
-
-use super::{CREDENTIALS, bootstrap};
-use crate::harness::{Response, TestServer};
+use super::*;
 
 const HERE: &str = "192.0.2.1";
 const ELSEWHERE: &str = "198.51.100.1";

@@ -1,15 +1,12 @@
 //! `/devicecontrol/newDeviceRequests` (N-04, N-05, X-13).
 
-use serde_json::json;
-
-use super::{REQUESTS, accept, register, request_of};
-use crate::harness::{MEDIA, RawConnection, TestServer, ids, redacted};
+use super::*;
 
 #[tokio::test]
 async fn created_request_waits_for_its_device() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
-    let request = server.admin().request("POST", REQUESTS);
+    let request = admin.request("POST", REQUESTS);
     let media_type = format!("{MEDIA}newDeviceRequest+json");
     let request = request.header("Accept", &media_type).header("Content-Type", &media_type);
     let answer = request.body(r#"{"id":"sn-1"}"#).send().await.expect(201);
@@ -20,27 +17,16 @@ async fn created_request_waits_for_its_device() {
     let expected = json!({"self": link, "id": "sn-1", "status": "WAITING_FOR_CONNECTION", "tenantId": "main",
         "owner": "admin", "creationTime": "<time>"});
     assert_eq!(redacted(&answer.json(), &[]), expected);
-    assert_eq!(server.admin().read(&link).await, answer.json());
-}
-
-#[tokio::test]
-async fn post_without_accept_returns_no_body() {
-    let server = TestServer::start().await;
-
-    let body = json!({"id": "sn-1"});
-    let answer = RawConnection::without_accept(&server.admin(), "POST", REQUESTS, &body).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert!(answer.header("Location").unwrap().ends_with("/sn-1"));
+    assert_eq!(admin.read(&link).await, answer.json());
 }
 
 #[tokio::test]
 async fn other_members_of_a_post_are_ignored() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::start().await.with_admin();
     let body = json!({"id": "sn-1", "status": "ACCEPTED", "tenantId": "t7", "owner": "joe", "self": 7,
         "creationTime": "never", "securityToken": "x", "plat_X": {}, "groupId": null});
 
-    let created = server.admin().create(REQUESTS, &body).await;
+    let created = admin.create(REQUESTS, &body).await;
 
     assert_eq!(
         (&created["status"], &created["tenantId"], &created["owner"]),
@@ -51,42 +37,42 @@ async fn other_members_of_a_post_are_ignored() {
 
 #[tokio::test]
 async fn second_post_of_an_id_is_409() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&server, "sn-1").await;
     accept(&server, "sn-1").await;
 
-    let answer = server.admin().post(REQUESTS, &json!({"id": "sn-1"})).await;
+    let answer =
+        admin.post(REQUESTS, &json!({"id": "sn-1"})).await.expect_error(409, "devicecontrol/Duplicate");
 
-    assert_eq!((answer.status, &*answer.error()), (409, "devicecontrol/Duplicate"), "{}", answer.text);
     assert!(answer.message().contains("sn-1"), "{}", answer.text);
-    assert_eq!(server.admin().read(&request_of("sn-1")).await["status"], "ACCEPTED");
+    assert_eq!(admin.read(&request_of("sn-1")).await["status"], "ACCEPTED");
 }
 
 #[tokio::test]
 async fn deletion_of_a_request_returns_200_without_a_body() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&server, "sn-1").await;
 
-    let (first, second) =
-        (server.admin().delete(&request_of("sn-1")).await, server.admin().delete(&request_of("sn-1")).await);
+    let (first, second) = (admin.delete(&request_of("sn-1")).await, admin.delete(&request_of("sn-1")).await);
 
     assert_eq!((first.status, &*first.text), (200, ""));
     assert_eq!((second.status, &*second.error()), (404, "devicecontrol/Not Found"));
-    assert_eq!(server.admin().get(&request_of("sn-1")).await.status, 404);
+    assert_eq!(admin.get(&request_of("sn-1")).await.status, 404);
     register(&server, "sn-1").await;
 }
 
 #[tokio::test]
 async fn compatible_server_returns_204_for_a_deletion() {
-    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.client_compatibility = true).await.with_admin();
     register(&server, "sn-1").await;
 
-    assert_eq!(server.admin().delete(&request_of("sn-1")).await.status, 204);
+    assert_eq!(admin.delete(&request_of("sn-1")).await.status, 204);
 }
 
 #[tokio::test]
 async fn unknown_request_is_404() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for answer in [
         admin.get(&request_of("sn-9")).await,
@@ -100,20 +86,20 @@ async fn unknown_request_is_404() {
 
 #[tokio::test]
 async fn list_shows_requests_in_the_order_they_were_made() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     for id in ["z", "a", "m", "b", "y"] {
         register(&server, id).await;
     }
-    server.admin().delete(&request_of("m")).await;
+    admin.delete(&request_of("m")).await;
     register(&server, "m").await;
 
-    let list = server.admin().get(REQUESTS).await;
+    let list = admin.get(REQUESTS).await;
 
     let media_type = format!("{MEDIA}newDeviceRequestCollection+json");
     assert!(list.header("Content-Type").unwrap().starts_with(&media_type));
     let list = list.json();
     assert_eq!(ids(&list, "newDeviceRequests"), ["z", "a", "b", "y", "m"]);
-    assert_eq!(list["newDeviceRequests"][0], server.admin().read(&request_of("z")).await);
+    assert_eq!(list["newDeviceRequests"][0], admin.read(&request_of("z")).await);
     assert_eq!(list["statistics"], json!({"pageSize": 5, "currentPage": 1}));
 }
 
@@ -139,9 +125,9 @@ async fn pages_follow_each_other_while_requests_come_and_go() {
 
 #[tokio::test]
 async fn body_of_another_type_is_415_and_a_wrong_one_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let send = async |kind: &str, body: &str| {
-        let request = server.admin().request("POST", REQUESTS).header("Content-Type", kind);
+        let request = admin.request("POST", REQUESTS).header("Content-Type", kind);
         request.body(body).send().await
     };
     assert_eq!(send("text/plain", r#"{"id":"a"}"#).await.status, 415);
@@ -153,5 +139,5 @@ async fn body_of_another_type_is_415_and_a_wrong_one_422() {
     for body in [r#"{"id":null}"#, r#"{"id":""}"#, r#"{"id":7}"#, r#"{"id":{}}"#, ""] {
         assert_eq!(send("application/json", body).await.status, 422, "{body}");
     }
-    assert_eq!(server.database().count("new_device_requests").await, 0);
+    assert_eq!(server.count("new_device_requests").await, 0);
 }

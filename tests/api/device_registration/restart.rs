@@ -1,14 +1,11 @@
 //! Credentials across the end of a server, orderly or not (N-08).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use futures_util::future::{join, join_all};
+use futures_util::future::join;
 use rustix::process::Signal;
-use serde_json::json;
 
-use super::{CREDENTIALS, REQUESTS, accept, device, gets_in, password, poll, register, request_of};
-use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch_with_data};
+use super::*;
 
 #[tokio::test]
 async fn same_credentials_are_returned_after_a_restart() {
@@ -62,7 +59,7 @@ async fn credentials_returned_before_kill_9_are_the_same_after_the_restart() {
         }
     }));
     let killing = async {
-        eventually("an answer", async || (answered.load(Ordering::Relaxed) > 0).then_some(())).await;
+        until("an answer", async || answered.load(Ordering::Relaxed) > 0).await;
         program.signal(Signal::KILL);
     };
     let (rest, ()) = join(under_way, killing).await;

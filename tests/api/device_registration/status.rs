@@ -1,9 +1,6 @@
 //! `PUT /devicecontrol/newDeviceRequests/<id>` (N-03, X-12), and who moves a request (N-01, N-02).
 
-use serde_json::json;
-
-use super::{poll, register, request_of};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 const WAITING: &str = "WAITING_FOR_CONNECTION";
 const PENDING: &str = "PENDING_ACCEPTANCE";
@@ -18,47 +15,37 @@ async fn put(server: &TestServer, id: &str, status: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn first_poll_moves_a_request_to_pending_acceptance() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-
-    let first = poll(&server, "sn-1").await;
-    let after_first = status(&server, "sn-1").await;
-    let second = poll(&server, "sn-1").await;
-
-    assert_eq!((first.status, second.status), (404, 404), "{}", first.text);
-    assert_eq!((&*after_first, &*status(&server, "sn-1").await), (PENDING, PENDING));
-}
-
-#[tokio::test]
 async fn accepted_device_gets_its_credentials_with_the_next_poll() {
     let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-    poll(&server, "sn-1").await;
 
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
+    check_rows(
+        [("never-polled", 0), ("polled-once", 1), ("polled-twice", 2)].map(|(id, polls)| (id, (id, polls))),
+        async |(id, polls)| {
+            register(&server, id).await;
+            for _ in 0..polls {
+                poll(&server, id).await.expect(404);
+                assert_eq!(status(&server, id).await, PENDING);
+            }
+            assert_eq!(put(&server, id, ACCEPTED).await, 200);
 
-    assert_eq!(poll(&server, "sn-1").await.status, 201);
-}
+            poll(&server, id).await.expect(201);
 
-#[tokio::test]
-async fn device_accepted_before_its_first_poll_gets_its_credentials_with_that() {
-    let server = TestServer::start().await;
-    register(&server, "sn-1").await;
-
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
-
-    assert_eq!(poll(&server, "sn-1").await.status, 201);
+            assert_eq!(status(&server, id).await, ACCEPTED);
+            assert_eq!(put(&server, id, WAITING).await, 422);
+            assert_eq!(put(&server, id, ACCEPTED).await, 200);
+        },
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn put_returns_the_request() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let mut request = register(&server, "sn-1").await;
 
-    let answer = server.admin().put(&request_of("sn-1"), &json!({"status": ACCEPTED, "owner": "joe"})).await;
+    let answer = admin.put(&request_of("sn-1"), &json!({"status": ACCEPTED, "owner": "joe"})).await;
     let accepted = json!({"status": ACCEPTED});
-    let bare = RawConnection::without_accept(&server.admin(), "PUT", &request_of("sn-1"), &accepted).await;
+    let bare = RawConnection::without_accept(&admin, "PUT", &request_of("sn-1"), &accepted).await;
 
     request["status"] = json!(ACCEPTED);
     assert_eq!((answer.status, answer.json()), (200, request));
@@ -94,18 +81,8 @@ async fn status_never_goes_back_and_may_stay_as_it_is() {
 }
 
 #[tokio::test]
-async fn request_whose_credentials_were_returned_stays_accepted() {
-    let server = TestServer::start().await;
-    super::admit(&server, "sn-1").await;
-
-    assert_eq!(status(&server, "sn-1").await, ACCEPTED);
-    assert_eq!(put(&server, "sn-1", WAITING).await, 422);
-    assert_eq!(put(&server, "sn-1", ACCEPTED).await, 200);
-}
-
-#[tokio::test]
 async fn put_without_a_status_or_with_an_unknown_one_is_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     register(&server, "sn-1").await;
 
     for body in [
@@ -117,7 +94,7 @@ async fn put_without_a_status_or_with_an_unknown_one_is_422() {
         json!({"status": 1}),
         json!({"status": "REJECTED"}),
     ] {
-        let answer = server.admin().put(&request_of("sn-1"), &body).await;
+        let answer = admin.put(&request_of("sn-1"), &body).await;
         assert_eq!((answer.status, &*answer.error()), (422, "undefined/validationError"), "{body}");
         assert!(answer.message().contains("status"), "{}", answer.text);
     }

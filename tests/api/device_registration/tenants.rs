@@ -1,9 +1,6 @@
 //! Requests of several tenants (N-06, N-07), and tenants that are not served.
 
-use serde_json::json;
-
-use super::{CREDENTIALS, REQUESTS, accept, poll, register, request_of};
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, Response, TestServer, eventually};
+use super::*;
 
 /// A server with a tenant `t7`, and that tenant's administrator.
 async fn two_tenants() -> (TestServer, Caller) {

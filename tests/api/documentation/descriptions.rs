@@ -1,7 +1,6 @@
 //! Every property of every schema, and every parameter, has a description. The help of the commands consists of them.
 
-use serde_json::Value;
-
+use super::*;
 use crate::harness::reference::REFERENCE;
 
 /// Schemas that say only of which form a value is. A property needs a description of its own beside them, except the id

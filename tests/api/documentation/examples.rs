@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use super::{pages, plain};
+use super::*;
 use crate::harness::reference::REFERENCE;
 
 /// A line of `curl`, taken apart.

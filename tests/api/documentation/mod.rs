@@ -10,7 +10,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use crate::harness::{Caller, TestServer};
+use crate::harness::prelude::*;
 
 /// Returns the address and the HTML of every page, and a caller without credentials.
 async fn pages() -> (BTreeMap<String, String>, Caller) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{links, pages, plain};
+use super::*;
 
 /// First segments of paths that are none of the API: channels of notifications, of the module in the guide among them;
 /// files of the machine; ends of paths whose beginning a sentence says.

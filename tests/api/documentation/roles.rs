@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use platform_model::role;
 
-use super::pages;
+use super::*;
 use crate::harness::reference::REFERENCE;
 
 /// Roles in examples that a microservice defines.

@@ -1,7 +1,6 @@
 //! The search over all pages, which needs neither scripts nor another server.
 
-use super::pages;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn every_page_has_a_field_that_searches_all_pages() {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::pages;
+use super::*;
 use crate::harness::reference::REFERENCE;
 
 /// Words of JSON Schema that mean nothing to a reader.

@@ -4,7 +4,7 @@ mod resources;
 mod roles;
 mod templates;
 
-use serde_json::Value;
+use crate::harness::prelude::*;
 
 /// An entry resource without its `self` and with `<base>` for the address of the server.
 fn shown(entry: &Value, base: &str) -> Value {

@@ -1,9 +1,6 @@
 //! Each entry resource is compared as a whole with the expected list.
 
-use serde_json::{Value, json};
-
-use super::shown;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn each_entry_resource_has_its_collections_and_templates() {
@@ -70,8 +67,8 @@ async fn each_entry_resource_has_its_collections_and_templates() {
 
 #[tokio::test]
 async fn compatibility_switch_changes_the_template_of_external_ids() {
-    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.client_compatibility = true).await.with_admin();
 
     let wanted = format!("{}/identity/externalIds/{{type}}/{{externaId}}", server.base());
     assert_eq!(admin.read("/identity").await["externalId"], wanted);
@@ -100,9 +97,9 @@ async fn platform_embeds_the_entry_resources_of_the_documents() {
 
 #[tokio::test]
 async fn links_start_with_the_address_the_client_used() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let request = server.admin().request("GET", "/alarm/").header("Host", "things.example.com:81");
+    let request = admin.request("GET", "/alarm/").header("Host", "things.example.com:81");
     let entry: Value = request.send().await.json();
 
     assert_eq!(entry["self"], "http://things.example.com:81/alarm");

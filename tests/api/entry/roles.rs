@@ -1,6 +1,6 @@
 //! Tests who may read entry resources, and with which media type.
 
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 /// Paths, media types, and the roles of which one is needed.
 const ENTRIES: [(&str, &str, &[&str]); 11] = [

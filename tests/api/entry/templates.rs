@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::TestServer;
+use super::*;
 
 /// Names of the templates, which are the members with placeholders.
 fn names(entry: &Value) -> BTreeSet<&str> {
@@ -37,9 +35,9 @@ fn named(name: &str) -> Vec<String> {
 }
 
 async fn assert_templates(path: &str, collection: &str, array: &str, wanted: &[&str]) {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let entry = server.admin().read(path).await;
+    let entry = admin.read(path).await;
 
     let link = format!("{}{path}/{collection}", server.base());
     assert_eq!(entry[collection], json!({"self": link, array: []}));

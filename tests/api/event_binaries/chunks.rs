@@ -1,9 +1,6 @@
 //! Files that come in chunks (V-06, V-07).
 
-use serde_json::{Value, json};
-
-use super::{Scene, assert_no_leftovers, bytes, chunk, download, send};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn chunks_become_a_file_with_the_last() {
@@ -36,7 +33,7 @@ async fn chunks_become_a_file_with_the_last() {
     assert_eq!(told[2]["data"]["data"]["plat_IsBinary"], marker);
     assert_eq!(told[2]["data"]["data"].get("plat_IsIncompleteBinary"), None);
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binaries").await, 1);
+    assert_eq!(scene.server.count("binaries").await, 1);
 }
 
 #[tokio::test]
@@ -101,7 +98,7 @@ async fn body_of_another_length_than_its_range_is_422_also_without_content_lengt
         assert!(answer.starts_with("HTTP/1.1 422"), "{answer}");
     }
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binaries").await, 0);
+    assert_eq!(scene.server.count("binaries").await, 0);
 }
 
 #[tokio::test]
@@ -139,8 +136,8 @@ async fn whole_file_over_an_incomplete_one_replaces_it() {
         send(&scene.admin, method, &scene.path, "whole").await.expect(201);
         assert_eq!(scene.markers().await.1, Value::Null);
         assert_eq!(download(&scene.admin, &scene.path).await, b"whole");
-        assert_eq!(scene.server.database().count("binaries").await, 1);
-        assert_eq!(scene.server.database().count("binary_chunks").await, 1);
+        assert_eq!(scene.server.count("binaries").await, 1);
+        assert_eq!(scene.server.count("binary_chunks").await, 1);
         assert_eq!(scene.admin.delete(&scene.path).await.status, 204);
     }
 }
@@ -153,7 +150,7 @@ async fn incomplete_file_is_deleted_and_begun_anew() {
     assert_eq!(scene.admin.delete(&scene.path).await.status, 204);
 
     assert_eq!(scene.markers().await, (Value::Null, Value::Null));
-    assert_eq!(scene.server.database().count("binary_chunks").await, 0);
+    assert_eq!(scene.server.count("binary_chunks").await, 0);
     assert_eq!(chunk(&scene.admin, &scene.path, "5-9/*", "world").await.status, 422);
     assert_eq!(chunk(&scene.admin, &scene.path, "0-4/5", "anew!").await.status, 201);
     assert_eq!(download(&scene.admin, &scene.path).await, b"anew!");
@@ -170,8 +167,8 @@ async fn chunk_that_was_cut_off_leaves_what_was_there_before() {
     let head = [&*line, "Host: x", &authorization, "Content-Range: 5-1000004/*", "Content-Length: 1000000"];
     let part = [format!("{}\r\n\r\n", head.join("\r\n")).into_bytes(), bytes(600_000)].concat();
     connection.send(part).await;
-    crate::harness::eventually("the first rows of the chunk", async || {
-        (scene.server.database().count("binary_chunks").await >= 2).then_some(())
+    crate::harness::until("the first rows of the chunk", async || {
+        scene.server.count("binary_chunks").await >= 2
     })
     .await;
     connection.reset();
@@ -205,8 +202,7 @@ async fn chunks_and_files_that_are_too_large_are_413_and_change_nothing() {
     let scene = Scene::on(server).await;
     let content = bytes(30_000);
 
-    let larger = chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await.expect(413);
-    assert!(larger.message().contains("10000"), "{}", larger.message());
+    chunk(&scene.admin, &scene.path, "0-10000/*", &content[..10_001]).await.expect_message(413, "10000");
     for (range, part) in [("0-9999/*", 0..10_000), ("10000-19999/*", 10_000..20_000)] {
         assert_eq!(chunk(&scene.admin, &scene.path, range, &content[part]).await.status, 200);
     }

@@ -1,8 +1,6 @@
 //! Files are deleted alone and with their event.
 
-use serde_json::Value;
-
-use super::{Scene, bytes, chunk, send};
+use super::*;
 
 #[tokio::test]
 async fn deleted_file_is_gone_and_its_event_stays() {
@@ -15,7 +13,7 @@ async fn deleted_file_is_gone_and_its_event_stays() {
     assert_eq!(scene.markers().await, (Value::Null, Value::Null));
     assert_eq!(scene.admin.get(&scene.path).await.status, 404);
     assert_eq!(scene.admin.delete(&scene.path).await.status, 404);
-    assert_eq!(scene.server.database().count("binary_chunks").await, 0);
+    assert_eq!(scene.server.count("binary_chunks").await, 0);
     assert_eq!(send(&scene.admin, "POST", &scene.path, "anew").await.status, 201);
 }
 
@@ -34,7 +32,7 @@ async fn files_go_with_their_event_be_they_complete_or_not() {
         assert_eq!(scene.admin.delete(&event).await.status, 204);
         assert_eq!(scene.admin.get(&path).await.status, 404);
         for table in ["binaries", "binary_chunks"] {
-            assert_eq!(scene.server.database().count(table).await, 0, "{table}");
+            assert_eq!(scene.server.count(table).await, 0, "{table}");
         }
     }
 }

@@ -1,9 +1,6 @@
 //! Forms: one part, or the parts `object` and `file` (V-04).
 
-use serde_json::json;
-
-use super::{Scene, assert_no_leftovers, bytes, download};
-use crate::harness::{RawConnection, Response};
+use super::*;
 
 const BOUNDARY: &str = "----boundary4711";
 
@@ -97,7 +94,7 @@ async fn wrong_forms_are_refused_and_leave_nothing() {
     let request = scene.admin.request("POST", &scene.path).header("Content-Type", "multipart/form-data");
     assert_eq!(request.body(form(&[file()])).send().await.status, 400, "no boundary");
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binary_chunks").await, 0);
+    assert_eq!(scene.server.count("binary_chunks").await, 0);
     assert_eq!(scene.admin.get(&scene.path).await.status, 404);
 }
 

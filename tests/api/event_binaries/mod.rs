@@ -13,9 +13,7 @@ mod roles;
 mod sizes;
 mod sweep;
 
-use serde_json::Value;
-
-use crate::harness::{Caller, Response, TestServer, eventually};
+use crate::harness::prelude::*;
 
 /// A server with an event on it.
 struct Scene {
@@ -35,6 +33,11 @@ impl Scene {
     }
 
     async fn set() -> Self {
+        Self::on(TestServer::shared().await).await
+    }
+
+    /// A scene on a server of its own.
+    async fn alone() -> Self {
         Self::on(TestServer::start().await).await
     }
 
@@ -88,10 +91,11 @@ fn bytes(length: usize) -> Vec<u8> {
 
 /// Waits until no file is stored that belongs to no object or event.
 async fn assert_no_leftovers(server: &TestServer) {
-    eventually("uploads that were given up to go", async || {
-        let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL AND event IS NULL";
-        let count: i64 = server.database().query(unfinished, &[]).await[0].get(0);
-        (count == 0).then_some(())
+    until("uploads that were given up to go", async || {
+        let unfinished =
+            "SELECT count(*) FROM binaries WHERE tenant = $1 AND object IS NULL AND event IS NULL";
+        let count: i64 = server.rows(unfinished, &[]).await[0].get(0);
+        count == 0
     })
     .await;
 }

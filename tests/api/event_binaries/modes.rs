@@ -1,9 +1,6 @@
 //! Processing modes of files of events (M-01 to M-03).
 
-use serde_json::{Value, json};
-
-use super::Scene;
-use crate::harness::Response;
+use super::*;
 
 async fn send(scene: &Scene, method: &str, mode: &str) -> Response {
     let request =

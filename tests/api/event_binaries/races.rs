@@ -1,7 +1,6 @@
 //! Concurrent uploads at two servers on one database.
 
-use super::{Scene, assert_no_leftovers, chunk, download, send};
-use crate::harness::{Caller, TestDatabase, TestServer};
+use super::*;
 
 async fn two_servers() -> (Scene, TestServer, [Caller; 2]) {
     let database = TestDatabase::create().await;
@@ -36,7 +35,7 @@ async fn of_two_files_at_once_one_is_stored_and_the_other_is_409() {
         assert_eq!(callers[1].delete(&scene.path).await.status, 204);
     }
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binary_chunks").await, 0);
+    assert_eq!(scene.server.count("binary_chunks").await, 0);
 }
 
 #[tokio::test]
@@ -88,7 +87,7 @@ async fn replacements_at_once_leave_one_whole_file_that_the_event_describes() {
     assert!(content.iter().all(|byte| *byte == content[0]), "no mixture");
     assert_eq!(scene.markers().await.0["length"], content.len());
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binaries").await, 1);
+    assert_eq!(scene.server.count("binaries").await, 1);
 }
 
 #[tokio::test]
@@ -124,5 +123,5 @@ async fn upload_that_races_the_deletion_of_its_event_is_201_or_404_and_leaves_no
         assert!([201, 404].contains(&status), "{status}");
     }
     assert_no_leftovers(&scene.server).await;
-    assert_eq!(scene.server.database().count("binary_chunks").await, 0);
+    assert_eq!(scene.server.count("binary_chunks").await, 0);
 }

@@ -1,9 +1,6 @@
 //! Raw bodies.
 
-use serde_json::{Value, json};
-
-use super::{Scene, assert_no_leftovers, bytes, download, send};
-use crate::harness::{MEDIA, RawConnection};
+use super::*;
 
 #[tokio::test]
 async fn stored_file_is_returned_with_its_description() {
@@ -102,9 +99,8 @@ async fn second_file_is_409_and_the_first_stays() {
     let scene = Scene::set().await;
     send(&scene.admin, "POST", &scene.path, "first").await;
 
-    let answer = send(&scene.admin, "POST", &scene.path, "second").await;
+    let answer = send(&scene.admin, "POST", &scene.path, "second").await.expect_error(409, "event/Duplicate");
 
-    assert_eq!((answer.status, answer.error()), (409, "event/Duplicate".into()));
     assert!(answer.message().contains(scene.id()), "{}", answer.message());
     assert_eq!(download(&scene.admin, &scene.path).await, b"first");
     assert_no_leftovers(&scene.server).await;
@@ -122,11 +118,10 @@ async fn unknown_events_and_missing_files_are_404() {
         }
     }
     for method in ["GET", "PUT", "DELETE"] {
-        let answer = scene.admin.request(method, &scene.path).body("x").send().await;
-        assert_eq!((answer.status, answer.error()), (404, "event/Not Found".into()), "{method}");
+        scene.admin.request(method, &scene.path).body("x").send().await.expect_error(404, "event/Not Found");
     }
     assert_eq!(scene.admin.request("PATCH", &scene.path).send().await.status, 405);
-    assert_eq!(scene.server.database().count("binaries").await, 0);
+    assert_eq!(scene.server.count("binaries").await, 0);
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! PUT replaces the file of an event.
 
-use serde_json::json;
-
-use super::{Scene, assert_no_leftovers, bytes, download, send};
+use super::*;
 
 #[tokio::test]
 async fn put_replaces_bytes_and_type_and_keeps_the_name() {
@@ -21,8 +19,8 @@ async fn put_replaces_bytes_and_type_and_keeps_the_name() {
     assert_eq!((answer.status, answer.json(), answer.header("Location")), (201, expected, Some(&*link)));
     assert_eq!(scene.markers().await.0, json!({"type": "text/plain", "name": "a.log", "length": 300_000}));
     assert!(download(&scene.admin, &scene.path).await == bytes(300_000));
-    assert_eq!(scene.server.database().count("binaries").await, 1);
-    assert_eq!(scene.server.database().count("binary_chunks").await, 2);
+    assert_eq!(scene.server.count("binaries").await, 1);
+    assert_eq!(scene.server.count("binary_chunks").await, 2);
     assert_no_leftovers(&scene.server).await;
 }
 
@@ -32,5 +30,5 @@ async fn put_where_no_file_is_stores_none() {
 
     assert_eq!(send(&scene.admin, "PUT", &scene.path, "x").await.status, 404);
 
-    assert_eq!(scene.server.database().count("binaries").await, 0);
+    assert_eq!(scene.server.count("binaries").await, 0);
 }

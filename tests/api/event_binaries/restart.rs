@@ -2,12 +2,11 @@
 
 use rustix::process::Signal;
 
-use super::{Scene, bytes, chunk, download, path_of};
-use crate::harness::{Caller, Program, TestServer, scratch_with_data};
+use super::*;
 
 #[tokio::test]
 async fn upload_continues_after_a_restart() {
-    let Scene { server, admin, path, .. } = Scene::set().await;
+    let Scene { server, admin, path, .. } = Scene::alone().await;
     let database = server.shared_database();
     let content = bytes(700_000);
     assert_eq!(chunk(&admin, &path, "0-299999/*", &content[..300_000]).await.status, 200);

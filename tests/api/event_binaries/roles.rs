@@ -1,9 +1,6 @@
 //! Tests who may read and write files of events (V-08, U-12).
 
-use serde_json::json;
-
-use super::{Scene, chunk, send};
-use crate::harness::Caller;
+use super::*;
 
 /// Statuses of reading, replacing and adding a file.
 async fn may(caller: &Caller, with_file: &str, without: &str) -> (u16, u16, u16) {
@@ -29,10 +26,7 @@ async fn role_ownership_and_permission_open_what_they_name() {
     let reader = scene.server.user_with("reader", &["ROLE_EVENT_READ"]).await;
     let writer = scene.server.user_with("writer", &["ROLE_EVENT_ADMIN"]).await;
     let nobody = scene.server.user_with("nobody", &[]).await;
-    let permitted = scene.server.user_with("permitted", &[]).await;
-    let permissions = json!({scene.device.as_str(): ["EVENT:*:*"]}).to_string();
-    let update = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'permitted'";
-    scene.server.database().execute(update, &[&permissions]).await;
+    let permitted = scene.server.user_permitted("permitted", &scene.device, &["EVENT:*:*"]).await;
 
     assert_eq!(may(&reader, &scene.path, &foreign().await).await, (200, 403, 403));
     assert_eq!(may(&writer, &scene.path, &foreign().await).await, (403, 201, 200));
@@ -58,7 +52,7 @@ async fn rights_are_looked_at_before_what_is_sent() {
 
 #[tokio::test]
 async fn files_of_another_tenant_are_absent() {
-    let scene = Scene::set().await;
+    let scene = Scene::alone().await;
     send(&scene.admin, "POST", &scene.path, "hello").await;
     scene.server.database().insert_tenant("plant7", "plant7.example.com").await;
     let other = scene.server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);

@@ -1,13 +1,10 @@
 //! Uploads in chunks that were abandoned.
 
-use serde_json::json;
-
-use super::{Scene, chunk, download, path_of, send};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothing_else_does() {
-    let scene = Scene::set().await;
+    let scene = Scene::alone().await;
     let database = scene.server.shared_database();
     let whole = path_of(&scene.admin.create_event(&scene.device, "whole").await);
     let young = path_of(&scene.admin.create_event(&scene.device, "young").await);
@@ -22,8 +19,7 @@ async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothin
 
     let other = TestServer::start_on(&database, |_| {}).await;
 
-    eventually("the event to tell of no file", async || scene.markers().await.1.is_null().then_some(()))
-        .await;
+    until("the event to tell of no file", async || scene.markers().await.1.is_null()).await;
     assert_eq!(database.count("binaries").await, 2);
     let young = other.admin().read(&young).await;
     assert_eq!(young["plat_IsIncompleteBinary"], json!({"range": "0-4/*"}));
@@ -32,7 +28,7 @@ async fn incomplete_files_of_more_than_a_week_go_when_a_server_starts_and_nothin
 
 #[tokio::test]
 async fn next_chunk_keeps_an_old_upload() {
-    let scene = Scene::set().await;
+    let scene = Scene::alone().await;
     let database = scene.server.shared_database();
     chunk(&scene.admin, &scene.path, "0-4/*", "hello").await;
     database.execute("UPDATE binaries SET created_at = now() - interval '8 days'", &[]).await;

@@ -2,18 +2,15 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{TestServer, event_of, member_texts};
+use super::*;
 
 /// Creates `count` events of a device, every hundredth of them with a fragment.
 async fn fill(server: &TestServer, device: &str, count: i32) {
     let device: i64 = device.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
-        SELECT 'main', n, $1, 'many', now() - make_interval(secs => n), 0, 'x', now(), \
-            CASE n % 100 WHEN 0 THEN '{\"plat_Rare\":{}}' ELSE '{}' END::json FROM generate_series(1, $2::int) n";
-    server.database().execute(statement, &[&device, &count]).await;
+        SELECT $1, n, $2, 'many', now() - make_interval(secs => n), 0, 'x', now(), \
+            CASE n % 100 WHEN 0 THEN '{\"plat_Rare\":{}}' ELSE '{}' END::json FROM generate_series(1, $3::int) n";
+    server.execute(statement, &[&device, &count]).await;
 }
 
 #[tokio::test]
@@ -62,12 +59,12 @@ async fn more_than_one_statement_takes_are_deleted_with_their_files() {
     server.database().execute(chunk, &[]).await;
 
     assert_eq!(admin.delete(&format!("{EVENTS}?fragmentType=plat_Rare")).await.status, 204);
-    assert_eq!(server.database().count("events").await, 9001 - 90);
-    assert_eq!(server.database().count("binaries").await, 0);
-    assert_eq!(server.database().count("binary_chunks").await, 0);
+    assert_eq!(server.count("events").await, 9001 - 90);
+    assert_eq!(server.count("binaries").await, 0);
+    assert_eq!(server.count("binary_chunks").await, 0);
 
     assert_eq!(admin.delete(EVENTS).await.status, 204);
-    assert_eq!(server.database().count("events").await, 0);
+    assert_eq!(server.count("events").await, 0);
 }
 
 #[tokio::test]
@@ -87,7 +84,7 @@ async fn other_tenants_keep_their_events() {
 
 #[tokio::test]
 async fn a_thousand_deletions_are_published_and_none_beyond() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     fill(&server, &device, 2500).await;
     let session = admin.listen(&format!("/events/{device}")).await;
 
@@ -109,7 +106,7 @@ async fn a_thousand_deletions_are_published_and_none_beyond() {
 
 #[tokio::test]
 async fn quiescent_deletion_notifies_nobody_and_transient_deletes_nothing() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/events/{device}")).await;
     fill(&server, &device, 10).await;
     let delete = async |mode: &str| {
@@ -117,9 +114,9 @@ async fn quiescent_deletion_notifies_nobody_and_transient_deletes_nothing() {
     };
 
     assert_eq!((delete("TRANSIENT").await, delete("CEP").await), (204, 204));
-    assert_eq!(server.database().count("events").await, 10);
+    assert_eq!(server.count("events").await, 10);
     assert_eq!(delete("quiescent").await, 204);
-    assert_eq!(server.database().count("events").await, 0);
+    assert_eq!(server.count("events").await, 0);
     assert_eq!(delete("whatever").await, 422);
 
     admin.create_event(&device, "next").await;
@@ -128,7 +125,7 @@ async fn quiescent_deletion_notifies_nobody_and_transient_deletes_nothing() {
 
 #[tokio::test]
 async fn deletion_of_many_needs_the_role() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     admin.create_event(&device, "t").await;
 
     let reader = server.user_with("reader", &["ROLE_EVENT_READ"]).await;
@@ -140,5 +137,5 @@ async fn deletion_of_many_needs_the_role() {
     for filter in ["dateFrom=never", "typ=none", "source=4711&fragmenttype=x"] {
         assert_eq!(admin.delete(&format!("{EVENTS}?{filter}")).await.status, 422, "{filter}");
     }
-    assert_eq!(server.database().count("events").await, 1);
+    assert_eq!(server.count("events").await, 1);
 }

@@ -1,9 +1,6 @@
 //! The collection of events (V-01, P-06).
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{Caller, TestServer, event_of, ids, member_texts};
+use super::*;
 
 /// Events `a` to `e` at hours 1 to 5: the first three of a pump, the others of a motor; `b` and `d` have a fragment.
 async fn populated() -> (TestServer, Caller, String, String) {
@@ -130,8 +127,7 @@ async fn wrong_parameters_are_422_and_named() {
         ("pageSize", "0"),
         ("currentPage", "x"),
     ] {
-        let answer = admin.get(&format!("{EVENTS}?{parameter}={value}")).await.expect(422);
-        assert!(answer.message().contains(parameter), "{}", answer.message());
+        admin.get(&format!("{EVENTS}?{parameter}={value}")).await.expect_message(422, parameter);
     }
     for query in ["type=%00", "fragmentType=a%00b", "source=%FF"] {
         assert!(admin.get(&format!("{EVENTS}?{query}")).await.status < 500, "{query}");
@@ -140,25 +136,19 @@ async fn wrong_parameters_are_422_and_named() {
 
 #[tokio::test]
 async fn few_events_among_many_are_found_on_every_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device: i64 = admin.create_device("door").await.parse().unwrap();
     let statement = "INSERT INTO events (tenant, id, source, type, time, time_offset, text, created_at, fragments) \
-        SELECT 'main', n, $1, 'often', now() - make_interval(secs => n), 0, 'x', now(), \
+        SELECT $1, n, $2, 'often', now() - make_interval(secs => n), 0, 'x', now(), \
             CASE n % 5000 WHEN 0 THEN '{\"plat_Rare\":{}}' ELSE '{}' END::json FROM generate_series(1, 20001) n";
-    server.database().execute(statement, &[&device]).await;
+    server.execute(statement, &[&device]).await;
 
     for (order, expected) in
         [("", ["5000", "10000", "15000", "20000"]), ("&revert=true", ["20000", "15000", "10000", "5000"])]
     {
         for filter in ["fragmentType=plat_Rare", &format!("fragmentType=plat_Rare&source={device}")] {
-            let mut seen = Vec::new();
-            let mut link = Some(format!("{EVENTS}?pageSize=3&{filter}{order}"));
-            while let Some(page) = link {
-                let page = admin.read(&page).await;
-                seen.extend(ids(&page, "events"));
-                link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-            }
-            assert_eq!(seen, expected, "{filter}{order}");
+            let path = format!("{EVENTS}?pageSize=3&{filter}{order}");
+            assert_eq!(admin.ids_of_pages(&path, "events").await, expected, "{filter}{order}");
         }
     }
 }

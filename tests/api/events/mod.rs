@@ -11,4 +11,4 @@ mod roles;
 mod several_servers;
 mod update;
 
-const EVENTS: &str = "/event/events";
+use crate::harness::prelude::*;

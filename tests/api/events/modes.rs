@@ -1,9 +1,6 @@
 //! Processing modes of events (M-01 to M-04).
 
-use serde_json::{Value, json};
-
-use super::EVENTS;
-use crate::harness::{Caller, Response, TestServer, event_of};
+use super::*;
 
 async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     let request = caller.request(method, path).accepting_json();
@@ -12,7 +9,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 
 #[tokio::test]
 async fn transient_and_cep_events_are_returned_without_id_and_not_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = json!({"name": "door", "type": "acme_Door"});
     let device = admin.create("/inventory/managedObjects", &device).await;
     let id = device["id"].as_str().unwrap();
@@ -26,12 +23,12 @@ async fn transient_and_cep_events_are_returned_without_id_and_not_stored() {
         let source = json!({"id": id, "self": device["self"], "name": "door", "type": "acme_Door"});
         assert_eq!(event["source"], source);
     }
-    assert_eq!(server.database().count("events").await, 0);
+    assert_eq!(server.count("events").await, 0);
 }
 
 #[tokio::test]
 async fn transient_is_published_and_quiescent_and_cep_are_not() {
-    let (server, admin, device) = TestServer::start().await.with_device("door").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("door").await;
     let session = admin.listen(&format!("/events/{device}")).await;
 
     for mode in ["QUIESCENT", "CEP", "TRANSIENT", "PERSISTENT"] {
@@ -43,7 +40,7 @@ async fn transient_is_published_and_quiescent_and_cep_are_not() {
     assert_eq!(shown(0), (&json!("CREATE"), &json!("TRANSIENT")));
     assert_eq!(shown(1), (&json!("CREATE"), &json!("PERSISTENT")));
     assert_eq!(told[0]["data"]["data"].get("id"), None);
-    assert_eq!(server.database().count("events").await, 2, "QUIESCENT and PERSISTENT");
+    assert_eq!(server.count("events").await, 2, "QUIESCENT and PERSISTENT");
 }
 
 #[tokio::test]

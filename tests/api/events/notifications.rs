@@ -1,8 +1,6 @@
 //! Notifications about events (B-02, B-03, B-06).
 
-use serde_json::json;
-
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn creation_change_and_deletion_are_published_in_order() {

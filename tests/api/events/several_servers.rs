@@ -1,9 +1,6 @@
 //! Several servers on one database, and one that starts again.
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn changes_by_two_servers_at_once_are_all_made() {

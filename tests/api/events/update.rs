@@ -1,9 +1,6 @@
 //! Changes of events (V-02).
 
-use serde_json::json;
-
-use super::EVENTS;
-use crate::harness::{RawConnection, TestServer, event_of};
+use super::*;
 
 #[tokio::test]
 async fn put_changes_text_and_fragments_and_ignores_the_rest() {
@@ -25,17 +22,6 @@ async fn put_changes_text_and_fragments_and_ignores_the_rest() {
     expected.as_object_mut().unwrap().remove("plat_B");
     assert_eq!((answer.status, answer.json()), (200, expected.clone()));
     assert_eq!(admin.read(link).await, expected);
-}
-
-#[tokio::test]
-async fn put_without_accept_returns_no_body() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("door").await;
-    let event = admin.create_event(&device, "t").await;
-
-    let path = format!("{EVENTS}/{}", event["id"].as_str().unwrap());
-    let answer = RawConnection::without_accept(&admin, "PUT", &path, &json!({"text": "x"})).await;
-
-    assert_eq!((answer.status, &*answer.text), (200, ""));
 }
 
 #[tokio::test]

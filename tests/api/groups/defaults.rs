@@ -1,6 +1,6 @@
 //! The groups every tenant has (U-10).
 
-use crate::harness::{ADMIN_PASSWORD, Program, TestDatabase, TestServer, run, scratch};
+use super::*;
 
 /// Names and numbers of roles of the groups of a tenant, in order.
 async fn groups(database: &TestDatabase, tenant: &str) -> Vec<(i64, String, i32)> {
@@ -11,9 +11,9 @@ async fn groups(database: &TestDatabase, tenant: &str) -> Vec<(i64, String, i32)
 
 #[tokio::test]
 async fn tenants_of_the_first_start_have_the_default_groups() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
-    let page = server.admin().read("/user/main/groups?pageSize=50").await;
+    let page = admin.read("/user/main/groups?pageSize=50").await;
 
     let names: Vec<_> =
         page["groups"].as_array().unwrap().iter().map(|group| group["name"].clone()).collect();
@@ -38,15 +38,15 @@ async fn tenants_of_the_first_start_have_the_default_groups() {
 
 #[tokio::test]
 async fn administrator_of_the_first_start_has_its_rights_by_the_group() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let user = server.admin().read("/user/main/users/admin").await;
+    let user = admin.read("/user/<tenant>/users/admin").await;
 
     let references = |name: &str| user[name]["references"].as_array().unwrap().clone();
     assert_eq!(references("groups").len(), 1);
     assert_eq!(references("groups")[0]["group"]["name"], "admins");
     assert_eq!(references("roles").len(), 2, "only those of every user");
-    let current = server.admin().read("/user/currentUser").await;
+    let current = admin.read("/user/currentUser").await;
     assert_eq!(current["effectiveRoles"].as_array().unwrap().len(), 47);
 }
 
@@ -76,8 +76,8 @@ async fn tenant_from_before_there_were_groups_gets_them_at_start() {
 async fn start_keeps_what_was_changed() {
     let database = TestDatabase::create().await;
     let server = TestServer::start_on(&database, |_| {}).await;
-    assert_eq!(server.admin().delete("/user/main/groups/3").await.status, 204);
-    assert_eq!(server.admin().delete("/user/main/groups/2/roles/ROLE_IDENTITY_READ").await.status, 204);
+    assert_eq!(server.admin().delete("/user/<tenant>/groups/3").await.status, 204);
+    assert_eq!(server.admin().delete("/user/<tenant>/groups/2/roles/ROLE_IDENTITY_READ").await.status, 204);
     let before = groups(&database, "main").await;
     server.stop().await;
 

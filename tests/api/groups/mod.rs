@@ -4,5 +4,7 @@ mod defaults;
 mod lifecycle;
 mod members;
 
+use crate::harness::prelude::*;
+
 /// The groups of tenant `main`.
-const GROUPS: &str = "/user/main/groups";
+const GROUPS: &str = "/user/<tenant>/groups";

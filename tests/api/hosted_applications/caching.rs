@@ -1,7 +1,6 @@
 //! Entity tags and headers for caches.
 
-use super::{get_with, host};
-use crate::harness::{TestServer, upload, web_archive};
+use super::*;
 
 #[tokio::test]
 async fn entity_tag_is_strong_and_differs_between_contents() {

@@ -1,7 +1,6 @@
 //! Every response below `/apps` has a policy that gives its pages no origin.
 
-use super::{get_with, host, with_plant};
-use crate::harness::{ADMIN_PASSWORD, Response, TestServer};
+use super::*;
 
 fn policy(answer: &Response) -> &str {
     answer.header("Content-Security-Policy").unwrap_or_default()

@@ -2,10 +2,8 @@
 //! it, because a hosted application under the domain of its tenant has the origin of the console (T-11).
 
 use platform_front::config::Settings;
-use serde_json::json;
 
-use super::{get_with, host, with_plant};
-use crate::harness::{Caller, Response, TestServer};
+use super::*;
 
 const KEEP: &str = "/console/login";
 const OWN_DOMAIN: &str = "plant7.example.com";

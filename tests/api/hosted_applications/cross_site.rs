@@ -1,13 +1,7 @@
 //! Pages of other sites, including pages of hosted applications, cannot act with credentials that a browser adds by
 //! itself. Each request has the headers that browsers send.
 
-use serde_json::{Value, json};
-
-use super::{get_with, host};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, OBJECTS, REALTIME, Response, Socket, TestServer, form, handshake, token,
-    web_archive,
-};
+use super::*;
 
 /// POST with these headers and no others.
 async fn post_with(
@@ -75,9 +69,9 @@ async fn upload_by_a_form_of_another_site_is_403() {
 
 #[tokio::test]
 async fn rows_of_the_csv_protocol_from_a_page_of_another_site_are_403() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    post_with(&server.admin(), "/s", &with(&OF_SANDBOX, &[("Content-Type", "text/plain")]), "100,x,y")
+    post_with(&admin, "/s", &with(&OF_SANDBOX, &[("Content-Type", "text/plain")]), "100,x,y")
         .await
         .expect(403);
 }
@@ -130,11 +124,10 @@ async fn requests_of_the_own_site_and_of_devices_are_taken_as_they_are() {
 
 #[tokio::test]
 async fn reading_from_other_sites_is_as_before_and_shows_no_page_what_stored_credentials_brought() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = get_with(&server.admin(), OBJECTS, &[("Origin", "null"), ("Sec-Fetch-Dest", "empty")]).await;
-    let as_script =
-        get_with(&server.admin(), OBJECTS, &[("Origin", "null"), ("Sec-Fetch-Dest", "script")]).await;
+    let answer = get_with(&admin, OBJECTS, &[("Origin", "null"), ("Sec-Fetch-Dest", "empty")]).await;
+    let as_script = get_with(&admin, OBJECTS, &[("Origin", "null"), ("Sec-Fetch-Dest", "script")]).await;
 
     for answer in [&answer, &as_script] {
         assert_eq!(answer.status, 200);

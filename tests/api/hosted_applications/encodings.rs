@@ -1,7 +1,6 @@
 //! Files that an application provides in compressed form.
 
-use super::{get_with, host};
-use crate::harness::TestServer;
+use super::*;
 
 const FILES: [(&str, &str); 6] = [
     ("a.js", "plain"),

@@ -1,7 +1,6 @@
 //! Paths, files and what they are sent as.
 
-use super::{create, host};
-use crate::harness::{RawConnection, TestServer, upload, web_archive};
+use super::*;
 
 #[tokio::test]
 async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
@@ -21,8 +20,8 @@ async fn files_are_served_as_they_were_uploaded_whatever_their_length() {
 
 #[tokio::test]
 async fn file_that_is_too_long_for_memory_is_served_too() {
-    let server = TestServer::start_with(|settings| settings.hosted_cache_bytes = 1 << 20).await;
-    let admin = server.admin();
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.hosted_cache_bytes = 1 << 20).await.with_admin();
     let long: String = (0..500_000).map(|n| format!("{n:08}")).collect();
     let small = "x".repeat(200_000);
     host(&admin, "web", &[("a.txt", &small), ("long.txt", &long)]).await;
@@ -59,8 +58,7 @@ async fn media_type_follows_from_the_name_and_is_never_guessed_by_browsers() {
 
     for (name, media_type) in types {
         let application = if name == "A.PNG" { "upper" } else { "web" };
-        let answer = admin.get(&format!("/apps/{application}/{name}")).await;
-        assert_eq!(answer.status, 200, "{name}");
+        let answer = admin.get(&format!("/apps/{application}/{name}")).await.expect(200);
         assert_eq!(answer.header("Content-Type"), Some(media_type), "{name}");
         assert_eq!(answer.header("X-Content-Type-Options"), Some("nosniff"), "{name}");
     }

@@ -10,9 +10,7 @@ mod ranges;
 mod tenants;
 mod versions;
 
-use serde_json::json;
-
-use crate::harness::{ADMIN_PASSWORD, Caller, Response, TestServer, upload, web_archive};
+use crate::harness::prelude::*;
 
 /// Creates a web application of these files, with an `index.html` if they hold none, and returns its id. It is served
 /// at its name.

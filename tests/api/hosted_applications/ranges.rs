@@ -1,7 +1,6 @@
 //! Range requests.
 
-use super::{get_with, host};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn single_range_is_206_with_its_place() {

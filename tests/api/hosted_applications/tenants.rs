@@ -1,9 +1,6 @@
 //! Tests that an application is served only for tenants that own it or subscribe to it.
 
-use serde_json::json;
-
-use super::{create, get_with, host, with_plant};
-use crate::harness::{ADMIN_PASSWORD, TestServer, eventually, service_archive, upload, web_archive};
+use super::*;
 
 #[tokio::test]
 async fn files_are_served_without_credentials_by_the_tenant_of_the_host() {
@@ -31,8 +28,8 @@ async fn files_are_served_without_credentials_by_the_tenant_of_the_host() {
 
 #[tokio::test]
 async fn wrong_credentials_are_refused_and_so_is_everything_else_without_any() {
-    let server = TestServer::start().await;
-    host(&server.admin(), "web", &[("a.txt", "a")]).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    host(&admin, "web", &[("a.txt", "a")]).await;
 
     let wrong = server.caller("admin", "wrong-password");
     assert_eq!(wrong.get("/apps/web/a.txt").await.status, 401);
@@ -60,8 +57,8 @@ async fn nothing_of_a_suspended_tenant_is_served() {
 
 #[tokio::test]
 async fn every_user_of_the_tenant_is_served_without_any_role() {
-    let server = TestServer::start().await;
-    host(&server.admin(), "web", &[("a.txt", "a")]).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    host(&admin, "web", &[("a.txt", "a")]).await;
 
     let bare = server.user_with("bare", &[]).await;
 
@@ -85,10 +82,7 @@ async fn application_of_another_tenant_is_404_and_one_of_the_market_403_until_it
     assert_eq!(other.get("/apps/market/a.txt").await.text, "market");
 
     assert_eq!(operator.delete(&format!("{path}/{market}")).await.status, 204);
-    eventually("the subscription ends", async || {
-        (other.get("/apps/market/a.txt").await.status == 403).then_some(())
-    })
-    .await;
+    until("the subscription ends", async || other.get("/apps/market/a.txt").await.status == 403).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! A new version is served at once by this server and soon by others, and no request fails meanwhile.
 
-use super::host;
-use crate::harness::{Entry, TestServer, archive, eventually, upload};
+use super::*;
 
 #[tokio::test]
 async fn other_server_serves_the_new_version_soon_and_never_fails_meanwhile() {
@@ -18,9 +17,9 @@ async fn other_server_serves_the_new_version_soon_and_never_fails_meanwhile() {
         assert_eq!(upload(&admin, &id, &archive(&files)).await.status, 204);
 
         assert_eq!(there.get(&format!("/apps/web/{n}.txt")).await.text, text);
-        eventually("the new version", async || {
+        until("the new version", async || {
             let answer = there.get("/apps/web/").await.expect(200);
-            (answer.text == text).then_some(())
+            answer.text == text
         })
         .await;
         assert_eq!(admin.get("/apps/web/").await.text, text);

@@ -1,9 +1,6 @@
 //! Percent-encoding of types and values in paths (D-03).
 
-use serde_json::json;
-
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 /// Types and values with the path segments that name them.
 const NAMES: [(&str, &str); 12] = [
@@ -23,7 +20,7 @@ const NAMES: [(&str, &str); 12] = [
 
 #[tokio::test]
 async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (text, segment) in NAMES {
         let id = name(&admin, &device, text, text).await;
@@ -35,7 +32,7 @@ async fn every_text_is_found_by_its_encoded_path_as_type_and_as_value() {
     for (_, segment) in NAMES {
         admin.delete(&format!("/identity/externalIds/{segment}/{segment}")).await.expect(204);
     }
-    assert_eq!(server.database().count("external_ids").await, 0);
+    assert_eq!(server.count("external_ids").await, 0);
 }
 
 #[tokio::test]

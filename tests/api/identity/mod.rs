@@ -5,9 +5,7 @@ mod lifecycle;
 mod races;
 mod roles;
 
-use serde_json::{Value, json};
-
-use crate::harness::Caller;
+use crate::harness::prelude::*;
 
 /// Path of the external ids of an object.
 fn ids_of(device: &str) -> String {

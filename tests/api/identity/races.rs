@@ -1,7 +1,6 @@
 //! Concurrent requests for external ids.
 
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn one_of_many_posts_of_a_pair_is_201_and_the_others_are_409() {
@@ -26,7 +25,7 @@ async fn one_of_many_posts_of_a_pair_is_201_and_the_others_are_409() {
 
 #[tokio::test]
 async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for round in 0..10 {
         let device = admin.create_device("pump").await;
@@ -43,7 +42,7 @@ async fn post_that_races_the_deletion_of_its_object_is_201_or_404() {
             assert!([201, 404].contains(&answer.status), "{}: {}", answer.status, answer.text);
         }
     }
-    assert_eq!(server.database().count("external_ids").await, 0, "none outlives its object");
+    assert_eq!(server.count("external_ids").await, 0, "none outlives its object");
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Tests who may read and write external ids (D-04, I-06, U-12).
 
-use serde_json::json;
-
-use super::{ids_of, name, pair};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
@@ -26,8 +23,7 @@ async fn each_role_opens_its_own_methods_only() {
 
 #[tokio::test]
 async fn owner_may_do_everything_to_the_ids_of_an_own_object() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let link = name(&owner, &device, "a", "b").await["self"].as_str().unwrap().to_owned();
@@ -56,8 +52,7 @@ async fn id_of_an_object_that_must_not_be_seen_is_403_and_an_absent_one_404() {
 
 #[tokio::test]
 async fn role_comes_before_the_body() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let caller = server.user_with("joe", &["ROLE_IDENTITY_READ"]).await;
 
     caller.request("POST", &ids_of(&device)).body("{").send().await.expect(403);
@@ -65,14 +60,11 @@ async fn role_comes_before_the_body() {
 
 #[tokio::test]
 async fn device_permission_on_managed_objects_covers_reads_but_no_writes() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     name(&admin, &device, "a", "b").await;
     name(&admin, &other, "a", "c").await;
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({&device: ["MANAGED_OBJECT:*:*"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server.user_permitted("joe", &device, &["MANAGED_OBJECT:*:*"]).await;
 
     assert_eq!(caller.get("/identity/externalIds/a/b").await.status, 200);
     assert_eq!(caller.get(&ids_of(&device)).await.status, 200);

@@ -1,8 +1,6 @@
 //! The objects that are deleted with an object (I-10, I-11, B-06).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer};
+use super::*;
 
 /// Creates a tree of objects below a parent and returns the new id.
 async fn below(caller: &Caller, parent: &str, block: &str, body: Value) -> String {
@@ -107,14 +105,13 @@ async fn everything_of_a_deleted_object_goes_with_it() {
     admin.delete(&format!("{OBJECTS}/{gateway}?cascade=true")).await;
 
     for table in ["managed_objects", "links", "alarms", "external_ids"] {
-        assert_eq!(server.database().count(table).await, 0, "{table}");
+        assert_eq!(server.count(table).await, 0, "{table}");
     }
 }
 
 #[tokio::test]
 async fn owner_may_not_take_what_is_not_theirs_along() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let top = object(&owner, group()).await;
     let theirs = below(&admin, &top, "childAssets", device()).await;
 
@@ -128,17 +125,17 @@ async fn owner_may_not_take_what_is_not_theirs_along() {
 
 #[tokio::test]
 async fn more_objects_than_one_transaction_takes_are_all_gone_before_the_response() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let top = object(&admin, group()).await;
     let fill = "WITH made AS (INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
-        SELECT 'main', n, 'admin', now(), now(), '{\"plat_IsDevice\":{}}' FROM generate_series(1, 2500) n RETURNING \
+        SELECT $1, n, 'admin', now(), now(), '{\"plat_IsDevice\":{}}' FROM generate_series(1, 2500) n RETURNING \
         id) SELECT count(*) FROM made";
-    server.database().query(fill, &[]).await;
+    server.rows(fill, &[]).await;
     let link = "INSERT INTO links (tenant, kind, parent, child) \
-        SELECT 'main', 'childAssets', $1::text::bigint, n FROM generate_series(1, 2500) n";
-    server.database().execute(link, &[&top]).await;
+        SELECT $1, 'childAssets', $2::text::bigint, n FROM generate_series(1, 2500) n";
+    server.execute(link, &[&top]).await;
 
     admin.delete(&format!("{OBJECTS}/{top}?cascade=true")).await.expect(204);
 
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }

@@ -1,8 +1,6 @@
 //! Child endpoints: adding, listing, removing (I-03 to I-05, C-08, M-03).
 
-use serde_json::{Value, json};
-
-use crate::harness::{ADMIN_PASSWORD, Caller, MEDIA, OBJECTS, TestServer, member_texts, redacted};
+use super::*;
 
 /// Names of the children a page shows, in order.
 fn names(page: &Value) -> Vec<String> {
@@ -84,14 +82,14 @@ async fn several_children_are_added_in_their_order_or_not_at_all() {
 
 #[tokio::test]
 async fn new_object_is_created_below_its_parent() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let creator = server.user_with("creator", &["ROLE_INVENTORY_CREATE"]).await;
     let parent = creator.create_device("gateway").await;
     let path = format!("{OBJECTS}/{parent}/childDevices");
 
-    let answer = creator.post(&path, &json!({"name": "sensor", "type": "plat_Sensor", "x": [1]})).await;
+    let answer =
+        creator.post(&path, &json!({"name": "sensor", "type": "plat_Sensor", "x": [1]})).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let child = answer.json();
     assert_eq!(
         (&child["name"], &child["owner"], &child["x"]),
@@ -102,10 +100,10 @@ async fn new_object_is_created_below_its_parent() {
     assert_eq!(child["deviceParents"]["references"][0]["managedObject"]["id"], parent);
     assert_eq!(creator.read(&format!("{OBJECTS}/{id}")).await, child);
     assert_eq!(names(&creator.read(&path).await), ["sensor"]);
-    server.admin().post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await.expect(404);
-    let all = server.admin().read(&format!("{OBJECTS}?pageSize=100")).await;
+    admin.post(&format!("{OBJECTS}/1/childDevices"), &json!({"name": "lost"})).await.expect(404);
+    let all = admin.read(&format!("{OBJECTS}?pageSize=100")).await;
     assert!(!member_texts(&all, "managedObjects", "id").is_empty());
-    assert_eq!(server.database().count("managed_objects").await, 2, "nothing is left of what failed");
+    assert_eq!(server.count("managed_objects").await, 2, "nothing is left of what failed");
 }
 
 #[tokio::test]
@@ -154,8 +152,7 @@ async fn unknown_ends_and_absent_links_are_distinguished() {
     let path = format!("{OBJECTS}/{parent}/childDevices");
 
     for unknown in ["1", "999999999999", "0", "abc", "", "99999999999999999999"] {
-        let answer = admin.post(&path, &child(unknown)).await;
-        assert_eq!(answer.status, 422, "{unknown}: {}", answer.text);
+        admin.post(&path, &child(unknown)).await.expect(422);
     }
     for unknown in ["1", "abc"] {
         let path = format!("{OBJECTS}/{unknown}/childDevices");
@@ -163,8 +160,7 @@ async fn unknown_ends_and_absent_links_are_distinguished() {
         assert_eq!(admin.get(&path).await.status, 404);
     }
     for (method, child) in [("GET", &other), ("DELETE", &other), ("GET", &parent), ("DELETE", &"1".into())] {
-        let answer = admin.request(method, &format!("{path}/{child}")).send().await;
-        assert_eq!(answer.status, 404, "{method} {child}: {}", answer.text);
+        admin.request(method, &format!("{path}/{child}")).send().await.expect(404);
     }
 }
 
@@ -214,18 +210,10 @@ async fn children_are_paged_in_the_order_they_were_added() {
         link(&admin, &parent, "childAssets", id).await;
     }
 
-    let mut seen = Vec::new();
-    let mut next = format!("{path}?pageSize=3&withTotalPages=true");
-    loop {
-        let page = admin.read(&next).await;
-        assert_eq!(page["statistics"]["totalPages"], 3);
-        seen.extend(names(&page));
-        match page["next"].as_str() {
-            Some(link) => next = link.to_owned(),
-            None => break,
-        }
-    }
+    let pages = admin.pages(&format!("{path}?pageSize=3&withTotalPages=true")).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
+    let seen: Vec<_> = pages.iter().flat_map(names).collect();
     assert_eq!(seen, added.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>());
     let second = admin.read(&format!("{path}?pageSize=3&currentPage=2")).await;
     assert_eq!(names(&second), ["n3", "n2", "n1"]);
@@ -249,8 +237,7 @@ async fn taking_a_child_off_leaves_both_objects() {
 
 #[tokio::test]
 async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ"]).await;
     let (mine, mine_too) = (owner.create_device("mine").await, owner.create_device("mine too").await);
     let foreign = admin.create_device("foreign").await;
@@ -274,8 +261,7 @@ async fn linking_needs_the_role_or_both_ends_and_taking_off_one() {
 
 #[tokio::test]
 async fn children_a_caller_may_not_see_are_left_out() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let mine = owner.create_device("mine").await;
     let foreign = admin.create_device("foreign").await;
     let own = owner.create_device("own").await;

@@ -1,12 +1,10 @@
 //! The response to a POST to a child collection depends on the body and on `Accept` (I-03a).
 
-use serde_json::{Value, json};
-
-use crate::harness::{MEDIA, OBJECTS, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn whole_object_returns_the_object_and_a_reference_returns_the_reference() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (parent, known) = (admin.create_device("gateway").await, admin.create_device("known").await);
     let path = format!("{OBJECTS}/{parent}/childAssets");
     let object = format!("{MEDIA}managedObject+json");
@@ -26,8 +24,8 @@ async fn whole_object_returns_the_object_and_a_reference_returns_the_reference()
         assert!(answer.header("Content-Type").unwrap().starts_with(answered), "{body} {accept}");
         assert!(answer.json().pointer(id).is_some_and(Value::is_string), "{body} {accept}: {}", answer.text);
     }
-    let before = server.database().count("managed_objects").await;
+    let before = server.count("managed_objects").await;
     let request = admin.request("POST", &path).header("Accept", &format!("{MEDIA}alarm+json"));
     assert_eq!(request.json(&whole).send().await.status, 406);
-    assert_eq!(server.database().count("managed_objects").await, before, "what is refused is not done");
+    assert_eq!(server.count("managed_objects").await, before, "what is refused is not done");
 }

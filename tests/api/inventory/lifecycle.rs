@@ -1,8 +1,6 @@
 //! Create, read, change, delete.
 
-use serde_json::{Value, json};
-
-use crate::harness::{OBJECTS, TestServer, redacted};
+use super::*;
 
 /// The reference blocks of an object without relatives.
 fn with_blocks(mut object: Value) -> Value {
@@ -17,7 +15,7 @@ fn with_blocks(mut object: Value) -> Value {
 
 #[tokio::test]
 async fn created_object_has_every_member_of_the_documents() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let body = json!({
         "name": "pump",
         "type": "plat_Pump",
@@ -27,7 +25,7 @@ async fn created_object_has_every_member_of_the_documents() {
         "anything": [1, 2.5, -3e2, "ü", true, null, {"deep": {}}],
     });
 
-    let created = server.admin().create(OBJECTS, &body).await;
+    let created = admin.create(OBJECTS, &body).await;
 
     let id = created["id"].as_str().unwrap();
     let mut expected = with_blocks(json!({"self": "<base>/inventory/managedObjects/<id>"}));
@@ -40,14 +38,14 @@ async fn created_object_has_every_member_of_the_documents() {
     }
     assert_eq!(redacted(&created, &[(server.base(), "<base>"), (id, "<id>")]), expected);
     assert_eq!(created["creationTime"], created["lastUpdated"]);
-    assert_eq!(server.admin().read(&format!("{OBJECTS}/{id}")).await, created);
+    assert_eq!(admin.read(&format!("{OBJECTS}/{id}")).await, created);
 }
 
 #[tokio::test]
 async fn everything_about_an_object_is_optional() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let created = server.admin().create(OBJECTS, &json!({})).await;
+    let created = admin.create(OBJECTS, &json!({})).await;
 
     assert!(created.get("name").is_none() && created.get("type").is_none(), "{created}");
 }
@@ -138,9 +136,9 @@ async fn parallel_changes_of_different_fragments_all_stay() {
 
 #[tokio::test]
 async fn put_of_an_unknown_object_is_404() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().put(&format!("{OBJECTS}/4711"), &json!({"name": "pump"})).await;
+    let answer = admin.put(&format!("{OBJECTS}/4711"), &json!({"name": "pump"})).await;
 
     assert_eq!((answer.status, answer.error().as_str()), (404, "inventory/Not Found"));
 }

@@ -1,8 +1,6 @@
 //! Filters of the collection (I-07).
 
-use serde_json::json;
-
-use crate::harness::{Caller, OBJECTS, TestServer, ids, member_texts};
+use super::*;
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")
@@ -166,7 +164,7 @@ async fn owner_filters_exactly_and_together_with_others() {
 
 #[tokio::test]
 async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for name in ["gateway", "hall", "manual", "child"] {
         made.push(admin.create_device(name).await);
@@ -175,8 +173,8 @@ async fn parents_of_a_child_are_listed_by_the_kind_of_link() {
     for (kind, parent) in [("childDevices", 0), ("childAssets", 1), ("childAdditions", 2), ("childAssets", 0)]
     {
         let parent: i64 = made[parent].parse().unwrap();
-        let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
-        server.database().execute(statement, &[&kind, &parent, &child]).await;
+        let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ($1, $2, $3, $4)";
+        server.execute(statement, &[&kind, &parent, &child]).await;
     }
 
     assert_eq!(names(&admin, &format!("childDeviceId={child}")).await, ["gateway"]);
@@ -203,15 +201,15 @@ async fn repeated_ids_are_given_once() {
 /// Puts 6000 objects named by their number into the database; every 1500th is rare.
 async fn fill(server: &TestServer) {
     let statement = "INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) \
-        SELECT 'main', n, 'type ' || n % 2, 'n' || n, 'admin', now(), now(), \
+        SELECT $1, n, 'type ' || n % 2, 'n' || n, 'admin', now(), now(), \
             CASE WHEN n % 1500 = 0 THEN '{\"plat_Rare\": {\"a\": 1}}'::jsonb ELSE '{\"plat_Often\": {}}' END \
         FROM generate_series(1, 6000) n";
-    server.database().execute(statement, &[]).await;
+    server.execute(statement, &[]).await;
 }
 
 #[tokio::test]
 async fn few_among_many_are_found_by_every_filter_on_every_page() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     fill(&server).await;
 
     for filter in [
@@ -225,14 +223,10 @@ async fn few_among_many_are_found_by_every_filter_on_every_page() {
         "query=id%20eq%201500%20or%20id%20eq%203000%20or%20name%20eq%20'n4500'%20or%20name%20eq%20'n6000*'",
     ] {
         for size in [1, 3, 4, 2000] {
-            let mut seen = Vec::new();
-            let mut link = Some(format!("{OBJECTS}?pageSize={size}&withTotalPages=true&{filter}"));
-            while let Some(page) = link {
-                let page = admin.read(&page).await;
-                assert_eq!(page["statistics"]["totalPages"], 4_u32.div_ceil(size), "{filter} {size}");
-                seen.extend(ids(&page, "managedObjects"));
-                link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-            }
+            let pages = admin.pages(&format!("{OBJECTS}?pageSize={size}&withTotalPages=true&{filter}")).await;
+            let counted = 4_u32.div_ceil(size);
+            assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == counted), "{filter} {size}");
+            let seen: Vec<_> = pages.iter().flat_map(|page| ids(page, "managedObjects")).collect();
             assert_eq!(seen, ["1500", "3000", "4500", "6000"], "{filter} {size}");
         }
         let page = admin.read(&format!("{OBJECTS}?pageSize=2&currentPage=2&{filter}")).await;
@@ -243,7 +237,7 @@ async fn few_among_many_are_found_by_every_filter_on_every_page() {
 
 #[tokio::test]
 async fn many_among_many_are_paged_by_number_and_by_link() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     fill(&server).await;
 
     for (filter, expected) in [

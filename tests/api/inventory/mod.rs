@@ -14,3 +14,5 @@ mod query;
 mod query_model;
 mod references;
 mod visibility;
+
+use crate::harness::prelude::*;

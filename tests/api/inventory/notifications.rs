@@ -1,8 +1,6 @@
 //! Notifications on `/managedobjects/<id>` (B-02, B-03, B-06, I-15).
 
-use serde_json::json;
-
-use crate::harness::{OBJECTS, TestServer, redacted};
+use super::*;
 
 #[tokio::test]
 async fn create_update_and_delete_are_published_in_order() {
@@ -54,11 +52,11 @@ async fn changes_of_one_object_do_not_reach_subscribers_of_another() {
 
 #[tokio::test]
 async fn subscribers_of_another_tenant_receive_nothing() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
     let session = stranger.listen("/managedobjects/*").await;
 
-    server.admin().create(OBJECTS, &json!({"name": "theirs"})).await;
+    admin.create(OBJECTS, &json!({"name": "theirs"})).await;
     stranger.create(OBJECTS, &json!({"name": "mine"})).await;
 
     let told = session.receive(1).await;

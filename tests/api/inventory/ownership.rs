@@ -1,8 +1,6 @@
 //! Roles and owners (I-01, I-05, I-06).
 
-use serde_json::json;
-
-use crate::harness::{OBJECTS, TestServer, alarm_of, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_create() {
@@ -22,60 +20,42 @@ async fn create_role_or_admin_role_may_create() {
 }
 
 #[tokio::test]
-async fn owner_may_read_change_and_delete_without_any_other_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    let link = owner.create(OBJECTS, &json!({"name": "pump"})).await["self"].as_str().unwrap().to_owned();
-
-    let changed = owner.put(&link, &json!({"name": "motor"})).await;
-    let read = owner.get(&link).await;
-    let deleted = owner.delete(&link).await;
-
-    assert_eq!((changed.status, read.status, deleted.status), (200, 200, 204));
-}
-
-#[tokio::test]
-async fn others_may_not_change_or_delete_without_the_admin_role() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let path = format!("{OBJECTS}/{}", admin.create_device("pump").await);
+async fn reading_and_writing_need_the_role_or_the_object() {
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let reader = server.user_with("reader", &["ROLE_INVENTORY_READ", "ROLE_INVENTORY_CREATE"]).await;
     let administrator = server.user_with("administrator", &["ROLE_INVENTORY_ADMIN"]).await;
-
-    let put = reader.put(&path, &json!({"name": "motor"})).await;
-    let empty_put = reader.put(&path, &json!({})).await;
-    let delete = reader.delete(&path).await;
-    let by_role = administrator.put(&path, &json!({"name": "motor"})).await;
-
-    assert_eq!((put.status, empty_put.status, delete.status, by_role.status), (403, 403, 403, 200));
-}
-
-#[tokio::test]
-async fn admin_role_alone_does_not_read() {
-    let server = TestServer::shared().await;
-    let path = format!("{OBJECTS}/{}", server.admin().create_device("pump").await);
-    let administrator = server.user_with("administrator", &["ROLE_INVENTORY_ADMIN"]).await;
-
-    assert_eq!(administrator.get(&path).await.status, 403);
-}
-
-#[tokio::test]
-async fn global_object_is_readable_for_everyone_in_the_tenant() {
-    let server = TestServer::shared().await;
-    let object = server.admin().create(OBJECTS, &json!({"name": "plan", "plat_Global": {}})).await;
     let nobody = server.user_with("nobody", &[]).await;
+    let own = owner.create(OBJECTS, &json!({"name": "pump"})).await;
+    let foreign = admin.create(OBJECTS, &json!({"name": "pump", "plat_IsDevice": {}})).await;
+    let global = admin.create(OBJECTS, &json!({"name": "plan", "plat_Global": {}})).await;
+    let (named, empty) = (r#"{"name":"motor"}"#, "{}");
 
-    let answer = nobody.get(object["self"].as_str().unwrap()).await;
-
-    assert_eq!((answer.status, answer.json()), (200, object.clone()));
-    assert_eq!(nobody.put(object["self"].as_str().unwrap(), &json!({"a": 1})).await.status, 403);
+    check_rows(
+        [
+            ("owner changes", (&owner, "PUT", &own, named, 200)),
+            ("owner reads", (&owner, "GET", &own, "", 200)),
+            ("owner deletes", (&owner, "DELETE", &own, "", 204)),
+            ("reader changes", (&reader, "PUT", &foreign, named, 403)),
+            ("reader changes nothing", (&reader, "PUT", &foreign, empty, 403)),
+            ("reader deletes", (&reader, "DELETE", &foreign, "", 403)),
+            ("administrator reads", (&administrator, "GET", &foreign, "", 403)),
+            ("administrator changes", (&administrator, "PUT", &foreign, named, 200)),
+            ("nobody changes what is global", (&nobody, "PUT", &global, r#"{"a":1}"#, 403)),
+        ],
+        async |(caller, method, object, body, status)| {
+            let request = caller.request(method, object["self"].as_str().unwrap());
+            request.body(body).send().await.expect(status);
+        },
+    )
+    .await;
+    assert_eq!(nobody.read(global["self"].as_str().unwrap()).await, global);
 }
 
 #[tokio::test]
 async fn collection_without_the_read_role_holds_own_and_global_objects() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
-    server.admin().create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
+    admin.create(OBJECTS, &json!({"name": "hidden"})).await;
+    admin.create(OBJECTS, &json!({"name": "global", "plat_Global": {}})).await;
     owner.create(OBJECTS, &json!({"name": "own"})).await;
 
     let page = owner.read(OBJECTS).await;
@@ -85,9 +65,8 @@ async fn collection_without_the_read_role_holds_own_and_global_objects() {
 
 #[tokio::test]
 async fn total_pages_are_null_without_the_read_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    server.admin().create(OBJECTS, &json!({"name": "hidden"})).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
+    admin.create(OBJECTS, &json!({"name": "hidden"})).await;
 
     let page = owner.read(&format!("{OBJECTS}?withTotalPages=true")).await;
 
@@ -96,14 +75,13 @@ async fn total_pages_are_null_without_the_read_role() {
 
 #[tokio::test]
 async fn owner_is_changed_by_the_admin_role_only() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let heir = server.user_with("heir", &[]).await;
     let link = owner.create(OBJECTS, &json!({})).await["self"].as_str().unwrap().to_owned();
 
     let by_owner = owner.put(&link, &json!({"owner": "heir"})).await;
     let unchanged = owner.put(&link, &json!({"owner": "owner", "name": "pump"})).await;
-    let by_admin = server.admin().put(&link, &json!({"owner": "heir"})).await;
+    let by_admin = admin.put(&link, &json!({"owner": "heir"})).await;
 
     assert_eq!((by_owner.status, unchanged.status), (403, 200), "{}", unchanged.text);
     assert_eq!((by_admin.status, by_admin.json()["owner"].clone()), (200, json!("heir")));
@@ -112,8 +90,7 @@ async fn owner_is_changed_by_the_admin_role_only() {
 
 #[tokio::test]
 async fn owner_of_the_source_may_raise_and_change_alarms() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let raised = owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await;
@@ -124,11 +101,10 @@ async fn owner_of_the_source_may_raise_and_change_alarms() {
 
 #[tokio::test]
 async fn former_owner_may_not_write_any_more() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
-    server.admin().put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;
+    admin.put(&format!("{OBJECTS}/{device}"), &json!({"owner": "admin"})).await;
 
     owner.post("/alarm/alarms", &alarm_of(&device, "hot")).await.expect(403);
 }

@@ -1,8 +1,6 @@
 //! The blocks of parents as collections (I-03b).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer};
+use super::*;
 
 /// Each block of children with its block of parents.
 const BLOCKS: [(&str, &str); 3] = [
@@ -67,16 +65,11 @@ async fn parents_are_paged() {
         link(&admin, &groups[n], "childAssets", &leaf).await;
     }
 
-    let mut seen: Vec<String> = Vec::new();
-    let mut next = format!("{OBJECTS}/{leaf}/assetParents?pageSize=2&withTotalPages=true");
-    loop {
-        let page = admin.read(&next).await;
-        assert_eq!(page["statistics"]["totalPages"], 3);
-        seen.extend(ids(&page["references"]).into_iter().map(ToOwned::to_owned));
-        let Some(link) = page["next"].as_str() else { break };
-        next = link.to_owned();
-    }
+    let path = format!("{OBJECTS}/{leaf}/assetParents?pageSize=2&withTotalPages=true");
+    let pages = admin.pages(&path).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
+    let seen: Vec<&str> = pages.iter().flat_map(|page| ids(&page["references"])).collect();
     assert_eq!(seen, groups);
     admin.get(&format!("{OBJECTS}/{leaf}/assetParents?pageSize=0")).await.expect(422);
 }
@@ -102,8 +95,7 @@ async fn parents_that_do_not_exist_are_404_and_nothing_changes_them() {
 
 #[tokio::test]
 async fn caller_sees_the_parents_that_it_may_read() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let own = owner.create_device("own").await;
     let (hidden, shown) = (admin.create_device("hidden").await, owner.create_device("shown").await);
     link(&admin, &hidden, "childAssets", &own).await;

@@ -1,9 +1,7 @@
 //! Device permissions and ownership by lineage, evaluated wherever something is read or written (U-12, I-05, I-06,
 //! B-01).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of};
+use super::*;
 
 async fn linked(caller: &Caller, parent: &str, block: &str, child: &str) {
     let body = json!({"managedObject": {"id": child}});
@@ -36,8 +34,7 @@ async fn read_reads_admin_writes_and_a_star_does_both() {
 
 #[tokio::test]
 async fn fragment_of_a_permission_must_be_in_the_object() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("a").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("a").await;
 
     let with = server.user_permitted("with", &device, &["MANAGED_OBJECT:plat_IsDevice:*"]).await;
     let without = server.user_permitted("without", &device, &["MANAGED_OBJECT:plat_Relay:*"]).await;
@@ -71,14 +68,14 @@ async fn permission_on_a_group_reaches_its_assets_and_their_devices() {
 
 #[tokio::test]
 async fn permissions_of_groups_are_added_to_those_of_the_user() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (one, two) = (admin.create_device("a").await, admin.create_device("b").await);
     let caller = server.user_permitted("joe", &one, &["MANAGED_OBJECT:*:READ"]).await;
     let group = "INSERT INTO groups (tenant, id, name, roles, device_permissions) \
-        VALUES ('main', 77, 'plumbers', '{}', $1::text::json)";
+        VALUES ($1, 77, 'plumbers', '{}', $2::text::json)";
     let permissions = json!({two.clone(): ["MANAGED_OBJECT:*:*"]}).to_string();
-    server.database().execute(group, &[&permissions]).await;
-    server.database().execute("INSERT INTO group_members VALUES ('main', 77, 'joe')", &[]).await;
+    server.execute(group, &[&permissions]).await;
+    server.execute("INSERT INTO group_members VALUES ($1, 77, 'joe')", &[]).await;
 
     assert_eq!(may(&caller, &one).await, (200, 403));
     assert_eq!(may(&caller, &two).await, (200, 200));
@@ -109,8 +106,7 @@ async fn alarms_are_read_and_written_by_permission_and_fragment() {
 
 #[tokio::test]
 async fn owner_of_a_gateway_owns_what_hangs_on_it() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
     let sensor = admin.create_device("sensor").await;
     let asset = admin.create_device("asset").await;
@@ -138,8 +134,7 @@ async fn permission_for_a_device_does_not_become_ownership_by_a_link() {
     let reference = json!({"managedObject": {"id": target}});
 
     for body in [&reference, &json!({"references": [reference]})] {
-        let refused = joe.post(&path("childDevices"), body).await.expect(403);
-        assert!(refused.message().contains("ownership of the child"), "{}", refused.text);
+        joe.post(&path("childDevices"), body).await.expect_message(403, "ownership of the child");
         let transient = joe.request("POST", &path("childDevices"));
         transient.header("X-Platform-Processing-Mode", "TRANSIENT").json(body).send().await.expect(403);
     }

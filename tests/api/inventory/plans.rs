@@ -6,9 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, eventually};
+use super::*;
 
 /// Tables that grow with a fleet.
 const LARGE: [&str; 15] = [
@@ -209,10 +207,10 @@ async fn no_list_reads_a_large_table_from_end_to_end() {
     let database = TestDatabase::create().await;
     database.execute(FILL, &[]).await;
     // Rows that another snapshot may still need are not yet marked as visible to all.
-    eventually("a table that is settled", async || {
+    until("a table that is settled", async || {
         database.execute("VACUUM (ANALYZE)", &[]).await;
         let settled = "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'managed_objects'";
-        database.query(settled, &[]).await[0].get::<_, bool>(0).then_some(())
+        database.query(settled, &[]).await[0].get::<_, bool>(0)
     })
     .await;
     database.insert_user("owner", &[]).await;

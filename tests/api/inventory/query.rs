@@ -2,10 +2,9 @@
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use serde_json::{Value, json};
 
 use super::query_model::{at, bodies, expressions, paths};
-use crate::harness::{Caller, OBJECTS, TestServer, ids, member_texts};
+use super::*;
 
 /// Conditions the differential test tries.
 const CASES: usize = 500;
@@ -26,7 +25,7 @@ async fn found(caller: &Caller, query: &str) -> Vec<String> {
 
 /// A server with three devices, a group that holds the first two, and something that is neither.
 async fn plant() -> TestServer {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut made = Vec::new();
     for body in [
         json!({"name": "pump 1", "type": "acme_Pump", "plat_IsDevice": {}, "plat_Hardware":
@@ -47,8 +46,8 @@ async fn plant() -> TestServer {
 }
 
 async fn link(server: &TestServer, kind: &str, parent: i64, child: i64) {
-    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
-    server.database().execute(statement, &[&kind, &parent, &child]).await;
+    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ($1, $2, $3, $4)";
+    server.execute(statement, &[&kind, &parent, &child]).await;
 }
 
 #[tokio::test]
@@ -64,15 +63,17 @@ async fn q_is_the_query_of_devices_alone() {
     assert_eq!(found("has(plat_IsDeviceGroup) or name eq 'motor'").await, ["motor"]);
     assert_eq!(found("$orderby=name desc").await, ["pump 12", "pump 1", "motor"]);
     assert_eq!(admin.get(&format!("{OBJECTS}?q=name")).await.status, 422);
-    let both = admin.get(&format!("{OBJECTS}?q=has(x)&query=has(y)")).await.expect(422);
-    assert!(both.message().contains("'q'"), "{}", both.text);
+    admin.get(&format!("{OBJECTS}?q=has(x)&query=has(y)")).await.expect_message(422, "'q'");
 }
 
 #[tokio::test]
-async fn comparisons_are_strict_in_case_and_type() {
+async fn each_condition_finds_what_it_says() {
     let (_server, admin) = plant().await.with_admin();
+    let group = admin.read(&address("type eq 'plat_DeviceGroup'")).await;
+    let group = ids(&group, "managedObjects").remove(0);
 
-    for (query, expected) in [
+    let rows = [
+        // Comparisons are strict in case and type.
         ("name eq 'pump 1'", vec!["pump 1"]),
         ("name eq 'Pump 1'", vec![]),
         ("name eq 'pump*'", vec!["pump 1", "pump 12"]),
@@ -90,76 +91,46 @@ async fn comparisons_are_strict_in_case_and_type() {
         ("on eq true", vec!["motor"]),
         ("on ne true", vec!["pump 1", "pump 12", "group", "-"]),
         ("on eq null and has(plat_IsDevice)", vec!["pump 1", "pump 12"]),
-    ] {
-        assert_eq!(found(&admin, query).await, expected, "{query}");
-    }
-}
-
-#[tokio::test]
-async fn arrays_match_when_any_element_does() {
-    let server = plant().await;
-
-    assert_eq!(found(&server.admin(), "tags eq 'loud'").await, ["pump 1"]);
-    assert_eq!(found(&server.admin(), "tags eq '*r*'").await, ["pump 12"]);
-    assert_eq!(found(&server.admin(), "tags ne 'loud' and has(tags)").await, ["pump 12"]);
-}
-
-#[tokio::test]
-async fn has_looks_at_fragments_inside_them_and_at_standard_members() {
-    let (_server, admin) = plant().await.with_admin();
-
-    assert_eq!(found(&admin, "has(plat_IsDevice)").await, ["pump 1", "pump 12", "motor"]);
-    assert_eq!(found(&admin, "has(plat_Hardware.model) and has(on)").await, ["motor"]);
-    assert_eq!(found(&admin, "not(has(plat_IsDevice))").await, ["group", "-"]);
-    assert_eq!(found(&admin, "has(name)").await, ["pump 1", "pump 12", "motor", "group"]);
-    assert_eq!(found(&admin, "not has(name) or not has(creationTime.date)").await, ["-"]);
-}
-
-#[tokio::test]
-async fn group_gives_its_direct_child_assets() {
-    let (_server, admin) = plant().await.with_admin();
-    let group = admin.read(&address("type eq 'plat_DeviceGroup'")).await;
-    let group = ids(&group, "managedObjects").remove(0);
-
-    assert_eq!(found(&admin, &format!("bygroupid({group})")).await, ["pump 1", "pump 12"]);
-    assert_eq!(found(&admin, &format!("not bygroupid({group}) and has(plat_IsDevice)")).await, ["motor"]);
-    assert_eq!(found(&admin, "bygroupid(4711)").await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn dates_compare_as_instants() {
-    let (_server, admin) = plant().await.with_admin();
-
-    assert_eq!(found(&admin, "sold.date eq '2015-10-24T08:00:53Z'").await, ["pump 1"]);
-    assert_eq!(found(&admin, "sold.date gt '2015-10-24T10:00:52+02:00'").await, ["pump 1", "pump 12"]);
-    assert_eq!(found(&admin, "creationTime.date lt '2015-10-24T08:00:53Z'").await, Vec::<String>::new());
-    assert_eq!(found(&admin, "lastUpdated gt '2015-10-24' and has(on)").await, ["motor"]);
-}
-
-#[tokio::test]
-async fn filter_and_order_may_be_named() {
-    let (_server, admin) = plant().await.with_admin();
-
-    let named = "$filter=has(plat_IsDevice) $orderby=name desc";
-    assert_eq!(found(&admin, named).await, ["pump 12", "pump 1", "motor"]);
-    assert_eq!(found(&admin, "$orderby=name").await, ["group", "motor", "pump 1", "pump 12", "-"]);
-    let by_two = "$filter=has(plat_IsDevice) $orderby=type desc,plat_Hardware.revision desc";
-    assert_eq!(found(&admin, by_two).await, ["pump 12", "pump 1", "motor"]);
+        // An array matches when any of its elements does.
+        ("tags eq 'loud'", vec!["pump 1"]),
+        ("tags eq '*r*'", vec!["pump 12"]),
+        ("tags ne 'loud' and has(tags)", vec!["pump 12"]),
+        // `has` looks at fragments, inside them, and at standard members.
+        ("has(plat_IsDevice)", vec!["pump 1", "pump 12", "motor"]),
+        ("has(plat_Hardware.model) and has(on)", vec!["motor"]),
+        ("not(has(plat_IsDevice))", vec!["group", "-"]),
+        ("has(name)", vec!["pump 1", "pump 12", "motor", "group"]),
+        ("not has(name) or not has(creationTime.date)", vec!["-"]),
+        // A group gives its direct child assets.
+        (&*format!("bygroupid({group})"), vec!["pump 1", "pump 12"]),
+        (&*format!("not bygroupid({group}) and has(plat_IsDevice)"), vec!["motor"]),
+        ("bygroupid(4711)", vec![]),
+        // Dates compare as instants.
+        ("sold.date eq '2015-10-24T08:00:53Z'", vec!["pump 1"]),
+        ("sold.date gt '2015-10-24T10:00:52+02:00'", vec!["pump 1", "pump 12"]),
+        ("creationTime.date lt '2015-10-24T08:00:53Z'", vec![]),
+        ("lastUpdated gt '2015-10-24' and has(on)", vec!["motor"]),
+        // Filter and order may be named.
+        ("$filter=has(plat_IsDevice) $orderby=name desc", vec!["pump 12", "pump 1", "motor"]),
+        ("$orderby=name", vec!["group", "motor", "pump 1", "pump 12", "-"]),
+        (
+            "$filter=has(plat_IsDevice) $orderby=type desc,plat_Hardware.revision desc",
+            vec!["pump 12", "pump 1", "motor"],
+        ),
+    ];
+    let rows = rows.map(|(query, expected)| (query, (query, expected)));
+    check_rows(rows, async |(query, expected)| assert_eq!(found(&admin, query).await, expected)).await;
 }
 
 #[tokio::test]
 async fn sorted_result_is_paged_in_its_order() {
     let (_server, admin) = plant().await.with_admin();
 
-    let mut seen = Vec::new();
-    let mut link = Some(format!("{OBJECTS}?pageSize=2&withTotalPages=true&query=$orderby=name"));
-    while let Some(page) = link {
-        let page = admin.read(&page).await;
-        assert_eq!(page["statistics"]["totalPages"], 3);
-        seen.extend(page["managedObjects"].as_array().unwrap().iter().map(|object| object["name"].clone()));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
+    let pages = admin.pages(&format!("{OBJECTS}?pageSize=2&withTotalPages=true&query=$orderby=name")).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
+    let objects = pages.iter().flat_map(|page| page["managedObjects"].as_array().unwrap());
+    let seen: Vec<_> = objects.map(|object| &object["name"]).collect();
     assert_eq!(json!(seen), json!(["group", "motor", "pump 1", "pump 12", null]));
 }
 
@@ -207,14 +178,13 @@ async fn name_that_no_fragment_can_have_is_422_and_names_its_place() {
         assert!(answer.message().contains(&format!("character {place}:")), "{query}: {}", answer.text);
     }
     for name in ["", "$type", "%3Dtype", "a%20b", "a.b"] {
-        let answer = admin.get(&format!("{OBJECTS}?fragmentType={name}")).await.expect(422);
-        assert!(answer.message().contains("'fragmentType'"), "{name}: {}", answer.text);
+        admin.get(&format!("{OBJECTS}?fragmentType={name}")).await.expect_message(422, "'fragmentType'");
     }
 }
 
 #[tokio::test]
 async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let mut random = TestRunner::deterministic();
     let mut objects = Vec::new();
     for _ in 0..60 {

@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 use platform_model::timestamp::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
+
+use super::*;
 
 /// Names of fragments and of their members, as hostile as the language permits.
 const NAMES: [&str; 12] =

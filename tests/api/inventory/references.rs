@@ -1,9 +1,6 @@
 //! The reference blocks of an object (I-01, I-02), and that they stay symmetric whatever happens at once.
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of};
+use super::*;
 
 async fn link(caller: &Caller, parent: &str, block: &str, id: &str) -> u16 {
     caller.post(&format!("{OBJECTS}/{parent}/{block}"), &json!({"managedObject": {"id": id}})).await.status

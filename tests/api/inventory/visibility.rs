@@ -1,8 +1,6 @@
 //! Collections of callers who see only part of them (P-07, I-05, U-12).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, OBJECTS, TestServer, alarm_of, ids, member_texts};
+use super::*;
 
 async fn names(caller: &Caller, query: &str) -> Vec<String> {
     member_texts(&caller.read(&format!("{OBJECTS}?{query}")).await, "managedObjects", "name")
@@ -10,30 +8,30 @@ async fn names(caller: &Caller, query: &str) -> Vec<String> {
 
 async fn link(server: &TestServer, kind: &str, parent: &str, child: &str) {
     let (parent, child): (i64, i64) = (parent.parse().unwrap(), child.parse().unwrap());
-    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ('main', $1, $2, $3)";
-    server.database().execute(statement, &[&kind, &parent, &child]).await;
+    let statement = "INSERT INTO links (tenant, kind, parent, child) VALUES ($1, $2, $3, $4)";
+    server.execute(statement, &[&kind, &parent, &child]).await;
 }
 
 /// A user without roles, with these device permissions.
 async fn guest(server: &TestServer, permissions: &Value) -> Caller {
     let guest = server.user_with("guest", &[]).await;
-    let statement = "UPDATE users SET device_permissions = $1::text::json WHERE name = 'guest'";
-    server.database().execute(statement, &[&permissions.to_string()]).await;
+    let statement =
+        "UPDATE users SET device_permissions = $2::text::json WHERE tenant = $1 AND name = 'guest'";
+    server.execute(statement, &[&permissions.to_string()]).await;
     guest
 }
 
 /// Puts 5000 objects of another user into the database, with ids from 1; every 2400th belongs to `owner`.
 async fn crowd(server: &TestServer) {
     let statement = "INSERT INTO managed_objects (tenant, id, type, name, owner, created_at, updated_at, fragments) \
-        SELECT 'main', n, 'pump', 'n' || n, CASE WHEN n % 2400 = 0 THEN 'owner' ELSE 'admin' END, now(), now(), '{}' \
+        SELECT $1, n, 'pump', 'n' || n, CASE WHEN n % 2400 = 0 THEN 'owner' ELSE 'admin' END, now(), now(), '{}' \
         FROM generate_series(1, 5000) n";
-    server.database().execute(statement, &[]).await;
+    server.execute(statement, &[]).await;
 }
 
 #[tokio::test]
 async fn owner_of_a_gateway_sees_its_child_devices_but_not_its_assets() {
-    let (server, admin) = TestServer::start().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
     let (sensor, probe, asset) = (
         admin.create_device("sensor").await,
@@ -53,7 +51,7 @@ async fn owner_of_a_gateway_sees_its_child_devices_but_not_its_assets() {
 
 #[tokio::test]
 async fn permission_on_a_group_shows_everything_in_it() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (group, subgroup, device, child) = (
         admin.create_device("group").await,
         admin.create_device("subgroup").await,
@@ -72,7 +70,7 @@ async fn permission_on_a_group_shows_everything_in_it() {
 
 #[tokio::test]
 async fn permission_for_a_fragment_shows_what_has_it() {
-    let (server, admin, group) = TestServer::start().await.with_device("group").await;
+    let (server, admin, group) = TestServer::shared().await.with_device("group").await;
     let relay = admin.create(OBJECTS, &json!({"name": "relay", "plat_Relay": {}})).await;
     let plain = admin.create(OBJECTS, &json!({"name": "plain"})).await;
     for child in [&relay, &plain] {
@@ -85,21 +83,21 @@ async fn permission_for_a_fragment_shows_what_has_it() {
     assert_eq!(names(&guest, "").await, ["relay"]);
 }
 
+/// Number and ids of a page.
+fn numbered(page: &Value, array: &str) -> (u64, Vec<String>) {
+    (page["statistics"]["currentPage"].as_u64().unwrap(), ids(page, array))
+}
+
 #[tokio::test]
 async fn request_reads_a_thousand_documents_and_next_continues_behind_them() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     crowd(&server).await;
     let owner = server.user_with("owner", &[]).await;
 
-    let mut pages = Vec::new();
-    let mut link = Some(format!("{OBJECTS}?withTotalPages=true"));
-    while let Some(page) = link {
-        let page = owner.read(&page).await;
-        assert_eq!(page["statistics"]["totalPages"], Value::Null);
-        pages.push((page["statistics"]["currentPage"].as_u64().unwrap(), ids(&page, "managedObjects")));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
+    let pages = owner.pages(&format!("{OBJECTS}?withTotalPages=true")).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == Value::Null));
+    let pages: Vec<_> = pages.iter().map(|page| numbered(page, "managedObjects")).collect();
     let found = |id: &str| vec![id.to_owned()];
     let expected =
         [(1, vec![]), (1001, vec![]), (2001, found("2400")), (3001, vec![]), (4001, found("4800"))];
@@ -109,7 +107,7 @@ async fn request_reads_a_thousand_documents_and_next_continues_behind_them() {
 
 #[tokio::test]
 async fn current_page_of_a_limited_caller_is_an_offset_into_the_whole_collection() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     crowd(&server).await;
     let owner = server.user_with("owner", &[]).await;
 
@@ -126,8 +124,7 @@ async fn current_page_of_a_limited_caller_is_an_offset_into_the_whole_collection
 
 #[tokio::test]
 async fn full_page_of_a_limited_caller_ends_at_its_last_member() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let admin = server.admin();
     for n in 0..7 {
         admin.create_device("hidden").await;
@@ -146,7 +143,7 @@ async fn full_page_of_a_limited_caller_ends_at_its_last_member() {
 
 #[tokio::test]
 async fn filters_hold_for_limited_callers_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     crowd(&server).await;
     let owner = server.user_with("owner", &[]).await;
 
@@ -158,7 +155,7 @@ async fn filters_hold_for_limited_callers_too() {
 
 #[tokio::test]
 async fn alarm_collection_shows_what_permissions_name() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (group, pump, motor) = (
         admin.create_device("group").await,
         admin.create_device("pump").await,
@@ -190,8 +187,7 @@ async fn alarm_collection_shows_what_permissions_name() {
 
 #[tokio::test]
 async fn alarm_collection_without_role_and_permission_is_403_also_for_owners() {
-    let server = TestServer::start().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     owner.raise_alarm(&device, "hot").await;
     let guest = guest(&server, &json!({&device: ["ALARM:*:ADMIN", "EVENT:*:READ"]})).await;
@@ -202,23 +198,18 @@ async fn alarm_collection_without_role_and_permission_is_403_also_for_owners() {
 
 #[tokio::test]
 async fn alarms_of_a_limited_caller_are_paged_by_documents_looked_at() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (mine, other) = (admin.create_device("mine").await, admin.create_device("other").await);
     let (mine_id, other_id): (i64, i64) = (mine.parse().unwrap(), other.parse().unwrap());
     let statement = "INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, \
-        first_time, first_offset, created_at, fragments) SELECT 'main', n, CASE WHEN n % 1200 = 0 THEN $1::bigint \
-        ELSE $2 END, 't' || n, now() - make_interval(secs => n), 0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), \
+        first_time, first_offset, created_at, fragments) SELECT $1, n, CASE WHEN n % 1200 = 0 THEN $2::bigint \
+        ELSE $3 END, 't' || n, now() - make_interval(secs => n), 0, 'x', 'CLEARED', 'MAJOR', 1, now(), 0, now(), \
         '{}' FROM generate_series(1, 2500) n";
-    server.database().execute(statement, &[&mine_id, &other_id]).await;
+    server.execute(statement, &[&mine_id, &other_id]).await;
     let guest = guest(&server, &json!({&mine: ["ALARM:*:READ"]})).await;
 
-    let mut pages = Vec::new();
-    let mut link = Some("/alarm/alarms".to_owned());
-    while let Some(page) = link {
-        let page = guest.read(&page).await;
-        pages.push((page["statistics"]["currentPage"].as_u64().unwrap(), ids(&page, "alarms")));
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
+    let pages: Vec<_> =
+        guest.pages("/alarm/alarms").await.iter().map(|page| numbered(page, "alarms")).collect();
 
     assert_eq!(pages, [(1, vec![]), (1001, vec!["1200".to_owned()]), (2001, vec!["2400".to_owned()])]);
 }

@@ -1,16 +1,10 @@
 //! Malformed and hostile forms: always a clear 4xx, and nothing is stored.
 
-use serde_json::json;
-
-use super::{
-    BINARIES, BOUNDARY, assert_no_leftovers, bytes, file_part, form, named, object_part, part, post,
-    size_part,
-};
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn missing_and_doubled_parts_are_422() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (object, size, file) = (object_part(&named("a")), size_part("5"), file_part(b"hello"));
 
     for (parts, text) in [
@@ -27,12 +21,12 @@ async fn missing_and_doubled_parts_are_422() {
         assert!(answer.message().contains(text), "{text}: {}", answer.message());
     }
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn wrong_parts_are_refused_for_what_they_are() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (object, file) = (object_part(&named("a")), file_part(b"hello"));
     let raw = |json: &str| part("Content-Disposition: form-data; name=\"object\"", json.as_bytes());
 
@@ -56,7 +50,7 @@ async fn wrong_parts_are_refused_for_what_they_are() {
         assert!(answer.message().contains(text), "{text}: {}", answer.message());
     }
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
@@ -94,7 +88,7 @@ async fn other_content_types_are_415_and_one_without_a_boundary_400() {
 
 #[tokio::test]
 async fn text_that_is_not_a_form_is_400() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (object, file) = (object_part(&named("a")), file_part(b"hello"));
     let whole = form(&[object.clone(), file.clone()]);
     let headers = |text: &str| form(&[part(text, b"x")]);
@@ -130,12 +124,12 @@ async fn text_that_is_not_a_form_is_400() {
         assert!([400, 422].contains(&answer.status), "{shown}: {} {}", answer.status, answer.text);
     }
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("managed_objects").await, 0);
+    assert_eq!(server.count("managed_objects").await, 0);
 }
 
 #[tokio::test]
 async fn body_that_is_shorter_than_announced_leaves_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let device = super::upload(&admin, &named("kept"), b"kept").await;
     let body = [object_part(&named("a")), file_part(&bytes(600_000))].concat();
 
@@ -151,15 +145,12 @@ async fn body_that_is_shorter_than_announced_leaves_nothing() {
         ];
         connection.send(format!("{}\r\n\r\n", head.join("\r\n"))).await;
         connection.send(&body).await;
-        crate::harness::eventually("the upload to begin", async || {
-            (server.database().count("binaries").await == 2).then_some(())
-        })
-        .await;
+        crate::harness::until("the upload to begin", async || server.count("binaries").await == 2).await;
         connection.reset();
         assert_no_leftovers(&server).await;
     }
     assert_eq!(super::download(&admin, &super::content_of(&device)).await, b"kept");
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
 }
 
 #[tokio::test]

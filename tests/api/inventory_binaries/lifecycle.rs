@@ -1,21 +1,15 @@
 //! Store, read, replace, delete.
 
-use serde_json::{Value, json};
-
-use super::{
-    BINARIES, assert_no_leftovers, bytes, content_of, download, file_part, form, named, object_part, part,
-    post, size_part, upload,
-};
-use crate::harness::{MEDIA, TestServer, member_texts, without};
+use super::*;
 
 #[tokio::test]
 async fn stored_file_is_a_managed_object_that_describes_its_content() {
     let (server, admin) = TestServer::shared().await.with_admin();
     let object = json!({"name": "boot log", "type": "plat_Log", "plat_Extra": {"x": 1}, "length": 7});
 
-    let answer = post(&admin, form(&[object_part(&object), size_part("5"), file_part(b"hello")])).await;
+    let answer =
+        post(&admin, form(&[object_part(&object), size_part("5"), file_part(b"hello")])).await.expect(201);
 
-    assert_eq!(answer.status, 201, "{}", answer.text);
     let stored = answer.json();
     let link = format!("{}/inventory/managedObjects/{}", server.base(), stored["id"].as_str().unwrap());
     assert_eq!(answer.header("Location"), Some(&*link));
@@ -135,7 +129,7 @@ async fn file_without_an_object_gives_its_name_and_type_to_one() {
 
 #[tokio::test]
 async fn put_replaces_the_content_and_keeps_the_object() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let object = upload(&admin, &named("boot log"), &bytes(600_000)).await;
     let path = content_of(&object);
 
@@ -150,8 +144,8 @@ async fn put_replaces_the_content_and_keeps_the_object() {
     let read = admin.request("GET", &path).head().await;
     assert_eq!(read.headers()["Content-Disposition"], "attachment; filename=\"log.txt\"");
     assert!(read.bytes().await.unwrap() == bytes(300_000));
-    assert_eq!(server.database().count("binaries").await, 1);
-    assert_eq!(server.database().count("binary_chunks").await, 2, "the old content is gone");
+    assert_eq!(server.count("binaries").await, 1);
+    assert_eq!(server.count("binary_chunks").await, 2, "the old content is gone");
 }
 
 #[tokio::test]
@@ -168,7 +162,7 @@ async fn put_of_nothing_is_an_empty_file_of_the_default_type() {
 
 #[tokio::test]
 async fn delete_removes_object_and_bytes() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let objects = [upload(&admin, &named("a"), b"a").await, upload(&admin, &named("b"), b"b").await];
     let kept = upload(&admin, &named("c"), b"c").await;
 
@@ -183,7 +177,7 @@ async fn delete_removes_object_and_bytes() {
         }
     }
     assert_eq!(download(&admin, &content_of(&kept)).await, b"c");
-    assert_eq!(server.database().count("binary_chunks").await, 1);
+    assert_eq!(server.count("binary_chunks").await, 1);
 }
 
 #[tokio::test]
@@ -213,9 +207,7 @@ async fn collection_is_a_page_of_the_objects_that_are_binaries() {
     let answer = admin.get(&format!("{BINARIES}?pageSize=2&withTotalPages=true")).await;
 
     let first = answer.json();
-    assert!(
-        answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}managedObjectCollection+json"))
-    );
+    answer.expect_media("managedObjectCollection");
     assert_eq!(first["statistics"], json!({"totalPages": 2, "pageSize": 2, "currentPage": 1}));
     let second = admin.read(first["next"].as_str().unwrap()).await;
     let names = |page: &Value| member_texts(page, "managedObjects", "name").concat();
@@ -241,7 +233,7 @@ async fn create_update_and_delete_are_published() {
 
 #[tokio::test]
 async fn transient_mode_publishes_and_stores_nothing() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let object = upload(&admin, &named("a"), b"a").await;
     let session = admin.listen("/managedobjects/*").await;
     let send = |method: &str, path: &str, mode: &str| {
@@ -260,20 +252,20 @@ async fn transient_mode_publishes_and_stores_nothing() {
     assert_eq!((created.status, replaced.status, refused.status), (201, 201, 422), "{}", created.text);
     assert!(created.header("Location").unwrap().ends_with("/null"));
     assert_eq!(session.receive(2).await.len(), 2);
-    assert_eq!(server.database().count("managed_objects").await, 1);
+    assert_eq!(server.count("managed_objects").await, 1);
     assert_eq!(download(&admin, &content_of(&object)).await, b"a");
     assert_no_leftovers(&server).await;
 }
 
 #[tokio::test]
 async fn binaries_of_another_tenant_are_absent() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let object = upload(&server.admin(), &named("a"), b"a").await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let object = upload(&admin, &named("a"), b"a").await;
     let stranger = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     for method in ["GET", "PUT", "DELETE"] {
         assert_eq!(stranger.request(method, &content_of(&object)).send().await.status, 404, "{method}");
     }
     assert_eq!(stranger.read(BINARIES).await["managedObjects"], json!([]));
-    assert_eq!(download(&server.admin(), &content_of(&object)).await, b"a");
+    assert_eq!(download(&admin, &content_of(&object)).await, b"a");
 }

@@ -1,7 +1,6 @@
 //! Memory use does not grow with the size of a file.
 
-use super::{bytes, content_of, download, named, upload};
-use crate::harness::{Caller, Program, scratch_with_data};
+use super::*;
 
 /// Bytes of the file.
 const LENGTH: usize = 50 << 20;

@@ -9,9 +9,7 @@ mod roles;
 mod sizes;
 mod sweep;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Response, TestServer, eventually};
+use crate::harness::prelude::*;
 
 const BINARIES: &str = "/inventory/binaries";
 const BOUNDARY: &str = "----boundary4711";
@@ -75,10 +73,10 @@ fn bytes(length: usize) -> Vec<u8> {
 
 /// Waits until no file is stored that belongs to no object.
 async fn assert_no_leftovers(server: &TestServer) {
-    eventually("uploads that were given up to go", async || {
-        let unfinished = "SELECT count(*) FROM binaries WHERE object IS NULL";
-        let count: i64 = server.database().query(unfinished, &[]).await[0].get(0);
-        (count == 0).then_some(())
+    until("uploads that were given up to go", async || {
+        let unfinished = "SELECT count(*) FROM binaries WHERE tenant = $1 AND object IS NULL";
+        let count: i64 = server.rows(unfinished, &[]).await[0].get(0);
+        count == 0
     })
     .await;
 }

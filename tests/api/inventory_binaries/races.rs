@@ -1,13 +1,10 @@
 //! Concurrent requests for files.
 
-use super::{assert_no_leftovers, content_of, download, named, upload};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn one_of_many_replacements_wins_as_a_whole() {
-    let database = TestDatabase::create().await;
-    let servers =
-        [TestServer::start_on(&database, |_| {}).await, TestServer::start_on(&database, |_| {}).await];
+    let servers = TestServer::start_two().await;
     let callers = [servers[0].admin(), servers[1].admin()];
     let object = upload(&callers[0], &named("a"), b"first").await;
     let path = content_of(&object);
@@ -29,12 +26,15 @@ async fn one_of_many_replacements_wins_as_a_whole() {
     assert!(content.iter().all(|byte| *byte == content[0]), "no mixture");
     assert_eq!(content.len(), 300_000 + usize::from(content[0] - b'a'));
     assert_eq!(object["length"], content.len(), "the object tells of the content it has");
-    assert_eq!((database.count("binaries").await, database.count("binary_chunks").await), (1, 2));
+    assert_eq!(
+        (servers[0].database().count("binaries").await, servers[0].database().count("binary_chunks").await),
+        (1, 2)
+    );
 }
 
 #[tokio::test]
 async fn replacement_that_races_a_deletion_is_201_or_404() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for _ in 0..5 {
         let path = content_of(&upload(&admin, &named("a"), b"first").await);
@@ -55,5 +55,5 @@ async fn replacement_that_races_a_deletion_is_201_or_404() {
         assert_eq!(admin.get(&path).await.status, 404);
     }
     assert_no_leftovers(&server).await;
-    assert_eq!(server.database().count("binary_chunks").await, 0);
+    assert_eq!(server.count("binary_chunks").await, 0);
 }

@@ -1,7 +1,6 @@
 //! Ranges of files (I-14a): modems fetch firmware in pieces, and continue after a lost connection.
 
-use super::{bytes, content_of, named, upload};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Returns the status, the header `Content-Range` and the bytes of a download with these headers.
 async fn part(caller: &Caller, path: &str, headers: &[(&str, &str)]) -> (u16, Option<String>, Vec<u8>) {

@@ -1,11 +1,6 @@
 //! Tests who may read and write binaries (I-05).
 
-use serde_json::json;
-
-use super::{
-    BINARIES, assert_no_leftovers, content_of, download, file_part, form, named, object_part, post, upload,
-};
-use crate::harness::{TestServer, member_texts};
+use super::*;
 
 #[tokio::test]
 async fn create_role_or_admin_role_may_store() {
@@ -24,8 +19,7 @@ async fn create_role_or_admin_role_may_store() {
 
 #[tokio::test]
 async fn owner_may_read_replace_and_delete_without_any_other_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let path = content_of(&upload(&owner, &named("a"), b"a").await);
 
     assert_eq!(download(&owner, &path).await, b"a");
@@ -35,8 +29,8 @@ async fn owner_may_read_replace_and_delete_without_any_other_role() {
 
 #[tokio::test]
 async fn each_role_opens_its_own_methods_only() {
-    let server = TestServer::start().await;
-    let path = content_of(&upload(&server.admin(), &named("a"), b"a").await);
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let path = content_of(&upload(&admin, &named("a"), b"a").await);
 
     for (user, role, read, replace, delete) in [
         ("nobody", "ROLE_INVENTORY_CREATE", 403, 403, 403),
@@ -65,12 +59,11 @@ async fn global_binary_is_readable_for_everyone_and_listed() {
 
 #[tokio::test]
 async fn device_permission_opens_the_binary_it_names() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (mine, other) = (upload(&admin, &named("a"), b"a").await, upload(&admin, &named("b"), b"b").await);
-    let caller = server.user_with("joe", &[]).await;
-    let permissions = json!({mine["id"].as_str().unwrap(): ["MANAGED_OBJECT:plat_IsBinary:READ"]});
-    let statement = "UPDATE users SET device_permissions = $1 WHERE tenant = 'main' AND name = 'joe'";
-    server.database().execute(statement, &[&permissions]).await;
+    let caller = server
+        .user_permitted("joe", mine["id"].as_str().unwrap(), &["MANAGED_OBJECT:plat_IsBinary:READ"])
+        .await;
 
     assert_eq!(download(&caller, &content_of(&mine)).await, b"a");
     assert_eq!(caller.get(&content_of(&other)).await.status, 403);

@@ -1,7 +1,6 @@
 //! Leftovers of interrupted uploads at servers that died.
 
-use super::{content_of, download, named, upload};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn leftovers_of_more_than_a_day_go_when_a_server_starts_and_nothing_else_does() {
@@ -17,10 +16,10 @@ async fn leftovers_of_more_than_a_day_go_when_a_server_starts_and_nothing_else_d
 
     let other = TestServer::start_on(&database, |_| {}).await;
 
-    eventually("leftovers to go", async || {
+    until("leftovers to go", async || {
         let old =
             "SELECT count(*) FROM binaries WHERE object IS NULL AND created_at < now() - interval '1 day'";
-        (database.query(old, &[]).await[0].get::<_, i64>(0) == 0).then_some(())
+        database.query(old, &[]).await[0].get::<_, i64>(0) == 0
     })
     .await;
     assert_eq!(database.count("binary_chunks").await, 24, "23 younger than a day, and what is somebody's");

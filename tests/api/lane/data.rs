@@ -1,15 +1,10 @@
 //! Data of devices: the lane creates the same objects as actix-web, and its responses are the same.
 
-use serde_json::{Value, json};
-
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{alarm_of, notifications, token};
+use super::*;
 
-const MEASUREMENTS: &str = "/measurement/measurements";
-const ALARMS: &str = "/alarm/alarms";
-const EVENTS: &str = "/event/events";
 const TRANSIENT: &str = "X-Platform-Processing-Mode: TRANSIENT";
 
 fn measurement(source: &str) -> Value {

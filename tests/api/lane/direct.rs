@@ -1,13 +1,9 @@
 //! Responses that a session writes to the connection of its poll within the call with the notification.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{Caller, RawConnection, Session, alarm_of, notifications, soon};
+use super::*;
 
 /// The number of clients that receive the same notification.
 const CLIENTS: usize = 30;

@@ -1,17 +1,14 @@
 //! Requests that are refused before their body has arrived: the client gets the response although it is still sending
 //! (C-07b).
 
-use std::time::{Duration, Instant};
-
 use platform_front::config::Settings;
-use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::within;
+use super::*;
 
 const INVENTORY: &str = "/inventory/managedObjects";
 const FILES: &str = "/inventory/binaries";

@@ -1,13 +1,9 @@
 //! Connections that end in any state: the server keeps working, and no notification is lost.
 
-use std::time::Duration;
-
-use serde_json::json;
-
 use super::pair::{Pair, Side};
 use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::{TestServer, notifications};
+use super::*;
 
 /// The bytes that a connection has sent when it ends.
 fn states(side: &Side) -> Vec<(&'static str, Vec<u8>)> {

@@ -1,11 +1,9 @@
 //! Requests that are refused before they are routed: each gets the body of an error, is counted and logged (E-01a).
 
-use serde_json::Value;
-
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::REALTIME;
+use super::*;
 
 /// Returns requests whose heads cannot be used, with their statuses and a word of the message.
 fn flawed() -> Vec<(Vec<u8>, u16, &'static str)> {

@@ -1,14 +1,11 @@
 //! The response to a held poll: one piece if no space was sent before, otherwise chunks that begin with spaces.
 
-use std::time::Duration;
-
 use platform_front::config::Settings;
-use serde_json::json;
 
 use super::pair::Side;
 use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::{RawConnection, TestServer};
+use super::*;
 
 /// A keep-alive interval so long that no space is sent in a test.
 const QUIET: Duration = Duration::from_secs(600);

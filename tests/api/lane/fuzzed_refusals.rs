@@ -5,7 +5,6 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::iter::once;
-use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -15,6 +14,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use super::early_refusals::{GUESS, pair, refused, send_all};
 use super::responses::Conversation;
 use super::sample::Sample;
+use super::*;
 
 /// The clients of an ordinary run, at each of two servers.
 const CLIENTS: usize = 100;

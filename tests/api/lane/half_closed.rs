@@ -1,13 +1,9 @@
 //! Clients that close their half of the connection and keep reading: each complete request gets a response (B-24).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{OBJECTS, REALTIME, Session, notifications, reply};
+use super::*;
 
 /// Sends bytes and closes the sending half at once; returns every response.
 async fn said_and_done(side: &Side, bytes: impl Into<Vec<u8>>) -> Vec<RawResponse> {

@@ -22,3 +22,5 @@ mod slow_readers;
 mod slow_senders;
 mod stop;
 mod upgrade_offers;
+
+use crate::harness::prelude::*;

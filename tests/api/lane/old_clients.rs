@@ -1,13 +1,9 @@
 //! HTTP/1.0: such a client does not know chunks (B-24).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::pair::{Pair, Side};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{REALTIME, notifications};
+use super::*;
 
 fn old(sample: Sample) -> Sample {
     sample.line(&format!("POST {REALTIME} HTTP/1.0"))

@@ -1,12 +1,9 @@
 //! A connection with many requests may move to the common transport, and then stays there.
 
-use std::time::Duration;
-
-use serde_json::json;
-
 use super::pair::{Pair, Side};
 use super::responses::Conversation;
 use super::sample::Sample;
+use super::*;
 
 const LIVE: &str = "GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n";
 

@@ -4,12 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use platform_front::config::Settings;
-use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+use super::*;
 
 /// One server with the lane and one without, on one database.
 pub(crate) struct Pair {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::net::TcpStream;
 
-use crate::harness::{RawConnection, soon};
+use super::*;
 
 /// A connection whose responses are separated.
 #[derive(Debug)]

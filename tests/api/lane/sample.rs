@@ -1,6 +1,6 @@
 //! A request that the lane supports, and variations of it.
 
-use crate::harness::{ADMIN_PASSWORD, REALTIME, token};
+use super::*;
 
 /// A request as it is sent.
 #[derive(Debug, Clone)]

@@ -1,15 +1,12 @@
 //! Clients that read slowly or not at all, the responses to held polls and any others.
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
 use super::pair::{Pair, Side};
 use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::{Caller, RawConnection, Response, Session, alarm_of, notifications, within};
+use super::*;
 
 /// The size of a text; a few hundred of them do not fit into the buffers of a connection.
 const TEXT_BYTES: usize = 60_000;

@@ -1,13 +1,11 @@
 //! Clients that send a body slowly or not at all.
 
-use std::time::Duration;
-
-use serde_json::json;
 use tokio::time::sleep;
 
 use super::pair::{Pair, Sent};
 use super::responses::{Conversation, RawResponse};
 use super::sample::Sample;
+use super::*;
 
 const INVENTORY: &str = "/inventory/managedObjects";
 

@@ -1,13 +1,9 @@
 //! Responses while the server stops.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::pair::{Pair, Side};
 use super::responses::Conversation;
 use super::sample::Sample;
-use crate::harness::soon;
+use super::*;
 
 #[tokio::test]
 async fn stop_releases_held_polls_with_advice_and_closes_every_connection() {

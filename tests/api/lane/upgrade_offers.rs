@@ -1,11 +1,9 @@
 //! Offers of an upgrade that a route does not take are ignored (C-21, RFC 9110 7.8).
 
-use serde_json::json;
-
 use super::pair::{Pair, Sent};
 use super::responses::RawResponse;
 use super::sample::Sample;
-use crate::harness::{REALTIME, Socket};
+use super::*;
 
 /// The offers of clients: Java's and curl's HTTP/2, WebSockets with and without their option of `Connection`.
 const OFFERS: [&[&str]; 5] = [

@@ -3,17 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use platform_front::config::Settings;
-use serde_json::json;
 
-use super::SECRET;
+use super::*;
 use crate::harness::service::run_everywhere;
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Entry, TestDatabase, TestServer, alarm_of, archive, event_of, measurement_of,
-    upload,
-};
 
 /// The kinds of callers, in the order of the columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

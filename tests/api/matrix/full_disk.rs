@@ -1,7 +1,7 @@
 //! Every route while the disk is full: requests that store data are rejected, all others work as usual.
 
 use super::fixture::{Fixture, Who};
-use super::{rows, send};
+use super::*;
 
 /// Returns whether POST and PUT of a path store nothing that matters: log-ins, previews, Bayeux messages, calls of
 /// microservices, and CSV, whose rows are rejected one by one.

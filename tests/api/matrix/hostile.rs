@@ -2,11 +2,10 @@
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use serde_json::{Value, json};
 
 use super::fixture::{Fixture, Who};
 use super::row::Row;
-use super::{AT_ONCE, rows};
+use super::*;
 
 /// Hostile texts in place of a name or an id in a path.
 const SEGMENTS: [&str; 14] = [

@@ -9,13 +9,12 @@ mod row;
 
 use std::collections::BTreeSet;
 
+use fixture::{Fixture, Who};
 use futures_util::StreamExt;
 use futures_util::stream;
-
-use fixture::{Fixture, Who};
 use row::Row;
 
-use crate::harness::{Caller, Response};
+use crate::harness::prelude::*;
 
 /// The number of rows that are tested at the same time.
 const AT_ONCE: usize = 8;

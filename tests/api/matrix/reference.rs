@@ -3,12 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use serde_json::{Value, json};
-
 use super::fixture::{Fixture, Who};
-use super::rows;
+use super::*;
 use crate::harness::reference::REFERENCE;
-use crate::harness::{Caller, TestServer};
 
 /// The ids and names in the examples, each with the fixture that replaces it. An agent is also a device.
 const SAMPLES: [(&str, &str); 5] = [

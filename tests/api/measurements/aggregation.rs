@@ -1,9 +1,6 @@
 //! Series by buckets (G-07).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure, measurement_with, series_of};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 async fn texts(caller: &Caller, device: &str, aggregation: &str) -> String {
     caller.read(&series_of(device, &format!("&aggregationType={aggregation}"))).await["values"].to_string()

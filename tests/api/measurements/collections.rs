@@ -1,9 +1,6 @@
 //! POST of many measurements (G-02).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{RawConnection, TestServer, ids, measurement_of};
+use super::*;
 
 #[tokio::test]
 async fn collection_returns_the_created_objects_in_order() {
@@ -33,33 +30,20 @@ async fn collection_returns_the_created_objects_in_order() {
 }
 
 #[tokio::test]
-async fn collection_without_accept_returns_no_body() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
-    let sent = json!({"measurements": [measurement_of(&device, "2024-03-10T03:00:00Z", 1)]});
-
-    let answer = RawConnection::without_accept(&admin, "POST", MEASUREMENTS, &sent).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert_eq!(server.database().count("measurements").await, 1);
-}
-
-#[tokio::test]
 async fn unknown_source_in_the_middle_stores_nothing() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let time = "2024-03-10T03:00:00Z";
     let sent = json!({"measurements": [
         measurement_of(&device, time, 1), measurement_of("4711", time, 2), measurement_of(&device, time, 3),
     ]});
 
-    let answer = admin.post(MEASUREMENTS, &sent).await.expect(422);
-
-    assert!(answer.message().contains("4711"), "{}", answer.text);
-    assert_eq!(server.database().count("measurements").await, 0);
+    admin.post(MEASUREMENTS, &sent).await.expect_message(422, "4711");
+    assert_eq!(server.count("measurements").await, 0);
 }
 
 #[tokio::test]
 async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let good = measurement_of(&device, "2024-03-10T03:00:00Z", 1);
 
     for bad in [
@@ -72,14 +56,14 @@ async fn wrong_element_is_named_by_its_place_and_stores_nothing() {
         assert!((400..500).contains(&answer.status), "{bad}: {}", answer.text);
         assert!(answer.message().contains("measurements[1]"), "{}", answer.text);
     }
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
 }
 
 #[tokio::test]
 async fn empty_collection_creates_nothing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().post(MEASUREMENTS, &json!({"measurements": []})).await;
+    let answer = admin.post(MEASUREMENTS, &json!({"measurements": []})).await;
 
     assert_eq!((answer.status, answer.json()), (201, json!({"measurements": []})));
 }

@@ -1,9 +1,6 @@
 //! The collection as a table (G-09).
 
-use serde_json::json;
-
-use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{Caller, Response, TestServer};
+use super::*;
 
 const HEADER: &str = "time,source,device_name,fragment.series,value,unit\r\n";
 

@@ -1,9 +1,6 @@
 //! Deletion of one and of many (G-01, B-06).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure, measurement_with};
-use crate::harness::{Caller, TestServer, measurement_of, member_texts, notifications};
+use super::*;
 
 async fn populated() -> (TestServer, Caller, String, String) {
     let (server, admin) = TestServer::shared().await.with_admin();
@@ -95,9 +92,11 @@ async fn quiescent_deletion_is_not_published_and_transient_deletes_nothing() {
 
 #[tokio::test]
 async fn deletion_of_many_is_published_up_to_a_thousand() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5000).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 5000)
+            .await
+            .with_device("pump")
+            .await;
     let many: Vec<Value> = (0..1500)
         .map(|n| measurement_of(&device, &format!("2024-03-10T00:{:02}:{:02}Z", n / 60, n % 60), n))
         .collect();
@@ -106,7 +105,7 @@ async fn deletion_of_many_is_published_up_to_a_thousand() {
 
     assert_eq!(admin.delete(&format!("{MEASUREMENTS}?source={device}")).await.status, 204);
 
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
     measure(&admin, &device, "2024-03-10T00:00:00Z", 1).await;
     let mut told = Vec::new();
     while told.iter().all(|told: &Value| told["data"]["realtimeAction"] != "CREATE") {

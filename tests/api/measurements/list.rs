@@ -1,9 +1,6 @@
 //! The collection, one of it, and its filters (G-01, G-04, G-05, P-01 to P-06, R-12).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure, measurement_with};
-use crate::harness::{Caller, MEDIA, TestServer, ids, member_texts};
+use super::*;
 
 /// Two devices with five measurements whose types name them, sent out of order.
 async fn populated() -> (TestServer, Caller, String, String) {
@@ -100,8 +97,7 @@ async fn wrong_values_are_refused_by_name() {
         ("pageSize=0", "pageSize"),
         ("currentPage=x", "currentPage"),
     ] {
-        let answer = admin.get(&format!("{MEASUREMENTS}?{query}")).await.expect(422);
-        assert!(answer.message().contains(named), "{query}: {}", answer.text);
+        admin.get(&format!("{MEASUREMENTS}?{query}")).await.expect_message(422, named);
     }
 }
 

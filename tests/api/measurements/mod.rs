@@ -15,11 +15,7 @@ mod rollups;
 mod series;
 mod units;
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, measurement_of};
-
-const MEASUREMENTS: &str = "/measurement/measurements";
+use crate::harness::prelude::*;
 
 /// Stores a measurement with one series and returns it.
 async fn measure(caller: &Caller, source: &str, time: &str, value: i64) -> Value {

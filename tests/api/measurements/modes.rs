@@ -1,10 +1,7 @@
 //! Processing modes of measurements, and their notifications (M-01 to M-04, B-02, B-06).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure};
+use super::*;
 use crate::harness::operations::place_below;
-use crate::harness::{Caller, Response, TestServer, eventually, measurement_of};
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -43,7 +40,7 @@ async fn each_of_a_collection_is_published_in_order() {
 
 #[tokio::test]
 async fn transient_is_published_and_not_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
     for body in
@@ -58,13 +55,13 @@ async fn transient_is_published_and_not_stored() {
         assert!(created["self"].as_str().unwrap().ends_with("/null"), "{created}");
         assert_eq!(session.receive(1).await[0]["data"], json!({"realtimeAction": "CREATE", "data": created}));
     }
-    assert_eq!(server.database().count("measurements").await, 0);
-    assert_eq!(server.database().count("source_shapes").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
+    assert_eq!(server.count("source_shapes").await, 0);
 }
 
 #[tokio::test]
 async fn quiescent_is_stored_and_not_published_and_cep_neither() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let session = admin.listen(&format!("/measurements/{device}")).await;
 
     let quiescent = send(&admin, "quiescent", &measurement_of(&device, TIME, 1)).await.expect(201);
@@ -72,19 +69,9 @@ async fn quiescent_is_stored_and_not_published_and_cep_neither() {
     let cep = send(&admin, "CEP", &measurement_of(&device, TIME, 2)).await.expect(201);
     assert!(cep.json()["id"].is_null());
 
-    assert_eq!(server.database().count("measurements").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
     let last = measure(&admin, &device, TIME, 3).await;
     assert_eq!(session.receive(1).await[0]["data"]["data"], last, "the others are not told");
-}
-
-#[tokio::test]
-async fn unknown_mode_is_refused_before_anything_is_stored() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
-
-    let answer = send(&admin, "SOMEHOW", &measurement_of(&device, TIME, 1)).await.expect(422);
-
-    assert!(answer.message().contains("SOMEHOW"), "{}", answer.text);
-    assert_eq!(server.database().count("measurements").await, 0);
 }
 
 #[tokio::test]
@@ -110,22 +97,21 @@ async fn what_is_not_stored_is_refused_soon_after_another_server_deletes_the_sou
 
     let inventory = "/inventory/managedObjects";
     other.admin().put(&format!("{inventory}/{own}"), &json!({"owner": "admin"})).await.expect(200);
-    eventually("a refusal", async || (of_owner().await == 403).then_some(())).await;
+    until("a refusal", async || of_owner().await == 403).await;
 
     assert_eq!(of_deleted().await, 201);
     other.admin().delete(&format!("{inventory}/{deleted}")).await.expect(204);
-    eventually("a refusal", async || (of_deleted().await == 422).then_some(())).await;
+    until("a refusal", async || of_deleted().await == 422).await;
 }
 
 #[tokio::test]
 async fn what_is_not_stored_is_accepted_from_the_owner_of_a_gateway_above_the_source() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let gateway = owner.create_device("gateway").await;
-    let device = server.admin().create_device("sensor").await;
+    let device = admin.create_device("sensor").await;
     let body = measurement_of(&device, TIME, 1);
 
-    place_below(&server.admin(), &gateway, &device).await;
+    place_below(&admin, &gateway, &device).await;
 
     for mode in ["TRANSIENT", "CEP", "PERSISTENT"] {
         send(&owner, mode, &body).await.expect(201);

@@ -1,7 +1,6 @@
 //! Numbers as they were sent (G-03).
 
-use super::round_trip;
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn numbers_of_all_kinds_are_given_back_byte_for_byte() {

@@ -1,7 +1,6 @@
 //! Partitions: one for each month of arrival, created in advance, and one for all other months.
 
-use super::{MEASUREMENTS, measure};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 async fn partitions(database: &TestDatabase) -> Vec<String> {
     let statement = "SELECT inhrelid::regclass::text FROM pg_inherits \

@@ -1,9 +1,6 @@
 //! Tests who may write, read and delete measurements (docs/rules.md#measurements; U-12, P-07, I-05, I-06, G-01).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure, measurement_with, series_of};
-use crate::harness::{Caller, TestServer, measurement_of, member_texts};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -13,9 +10,8 @@ async fn types(caller: &Caller, query: &str) -> String {
 
 #[tokio::test]
 async fn read_role_reads_and_admin_role_writes() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
-    let link = measure(&server.admin(), &device, TIME, 1).await["self"].as_str().unwrap().to_owned();
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let link = measure(&admin, &device, TIME, 1).await["self"].as_str().unwrap().to_owned();
     let reader = server.user_with("reader", &["ROLE_MEASUREMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_MEASUREMENT_ADMIN"]).await;
 
@@ -33,8 +29,7 @@ async fn read_role_reads_and_admin_role_writes() {
 
 #[tokio::test]
 async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
 
     let created = measure(&owner, &device, TIME, 1).await;
@@ -48,24 +43,22 @@ async fn owner_writes_reads_and_deletes_one_and_does_not_read_or_delete_all() {
 
 #[tokio::test]
 async fn one_foreign_source_refuses_the_whole_collection() {
-    let server = TestServer::start().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
-    let (own, foreign) = (owner.create_device("own").await, server.admin().create_device("foreign").await);
+    let (server, admin, owner) = TestServer::shared().await.with_owner().await;
+    let (own, foreign) = (owner.create_device("own").await, admin.create_device("foreign").await);
     let many = json!({"measurements": [
         measurement_of(&own, TIME, 1), measurement_of(&foreign, TIME, 2), measurement_of(&own, TIME, 3),
     ]});
 
     assert_eq!(owner.post(MEASUREMENTS, &many).await.status, 403);
     assert_eq!(owner.post(MEASUREMENTS, &measurement_of(&foreign, TIME, 1)).await.status, 403);
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
     // The right to write is checked before the source, so that nobody learns which ids exist.
     assert_eq!(owner.post(MEASUREMENTS, &measurement_of("4711", TIME, 1)).await.status, 422);
 }
 
 #[tokio::test]
 async fn device_permission_writes_what_holds_its_fragment() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let any = server.user_permitted("any", &device, &["MEASUREMENT:*:ADMIN"]).await;
     let some = server.user_permitted("some", &device, &["MEASUREMENT:env:ADMIN"]).await;
     let reads = server.user_permitted("reads", &device, &["MEASUREMENT:*:READ"]).await;
@@ -77,9 +70,7 @@ async fn device_permission_writes_what_holds_its_fragment() {
         assert_eq!(caller.post(MEASUREMENTS, &power).await.status, may_power);
         caller.post(MEASUREMENTS, &json!({"measurements": [env, power]})).await.expect(may_power);
     }
-    let of = async |body: &Value| {
-        server.admin().create(MEASUREMENTS, body).await["self"].as_str().unwrap().to_owned()
-    };
+    let of = async |body: &Value| admin.create(MEASUREMENTS, body).await["self"].as_str().unwrap().to_owned();
     let (env, power) = (of(&env).await, of(&power).await);
     assert_eq!((some.delete(&power).await.status, some.delete(&env).await.status), (403, 204));
     assert_eq!((reads.delete(&power).await.status, any.delete(&power).await.status), (403, 204));
@@ -167,9 +158,9 @@ async fn series_show_the_kinds_of_measurements_that_permissions_name() {
 
 #[tokio::test]
 async fn other_tenants_see_and_delete_nothing() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let device = server.admin().create_device("pump").await;
-    let created = measure(&server.admin(), &device, TIME, 1).await;
+    let (server, admin, device) =
+        TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_device("pump").await;
+    let created = measure(&admin, &device, TIME, 1).await;
     let other = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
     let path = format!("{MEASUREMENTS}/{}", created["id"].as_str().unwrap());
 
@@ -179,5 +170,5 @@ async fn other_tenants_see_and_delete_nothing() {
     assert_eq!((other.get(&path).await.status, other.delete(&path).await.status), (404, 404));
     assert_eq!(other.post(MEASUREMENTS, &measurement_of(&device, TIME, 1)).await.status, 422);
     assert_eq!(other.delete(MEASUREMENTS).await.status, 204);
-    assert_eq!(server.admin().read(created["self"].as_str().unwrap()).await, created);
+    assert_eq!(admin.read(created["self"].as_str().unwrap()).await, created);
 }

@@ -2,11 +2,7 @@
 
 use std::collections::HashSet;
 
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measurement_with};
-use crate::harness::{TestServer, measurement_of};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00Z";
 
@@ -31,7 +27,7 @@ async fn fifty_parallel_posts_are_all_stored_once() {
 
 #[tokio::test]
 async fn unknown_source_fails_alone_in_a_batch() {
-    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
 
     let posts = (0..60).map(|n| {
         let (admin, device) = (admin.clone(), device.clone());
@@ -53,12 +49,12 @@ async fn unknown_source_fails_alone_in_a_batch() {
     for (status, expected) in join_all(posts).await {
         assert_eq!(status, expected);
     }
-    assert_eq!(server.database().count("measurements").await, 60);
+    assert_eq!(server.count("measurements").await, 60);
 }
 
 #[tokio::test]
 async fn deleted_device_takes_its_measurements_along() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let (device, other) = (admin.create_device("pump").await, admin.create_device("motor").await);
     let many: Vec<Value> = (0..100).map(|n| measurement_of(&device, TIME, n)).collect();
     admin.create(MEASUREMENTS, &json!({"measurements": many})).await;
@@ -66,14 +62,14 @@ async fn deleted_device_takes_its_measurements_along() {
 
     assert_eq!(admin.delete(&format!("/inventory/managedObjects/{device}")).await.status, 204);
 
-    assert_eq!(server.database().count("measurements").await, 1);
-    assert_eq!(server.database().count("source_shapes").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
+    assert_eq!(server.count("source_shapes").await, 1);
     assert_eq!(admin.read(&format!("{MEASUREMENTS}?source={device}")).await["measurements"], json!([]));
 }
 
 #[tokio::test]
 async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     for round in 0..5 {
         let device = admin.create_device("pump").await;
         let posts = (0..40).map(|n| {
@@ -93,8 +89,8 @@ async fn device_deleted_while_it_sends_leaves_no_measurement_behind() {
         for status in join_all(posts).await {
             assert!(matches!(status, 201 | 204 | 422), "{status}");
         }
-        assert_eq!(server.database().count("measurements").await, 0, "round {round}");
-        assert_eq!(server.database().count("source_shapes").await, 0, "round {round}");
+        assert_eq!(server.count("measurements").await, 0, "round {round}");
+        assert_eq!(server.count("source_shapes").await, 0, "round {round}");
     }
 }
 

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::time::Duration;
 
 use platform_front::config::Settings;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use super::{MEASUREMENTS, measure, series_of};
-use crate::harness::{TestDatabase, TestServer, eventually, soon};
+use super::*;
 
 /// Starts a server that rolls up series as soon as they are read.
 async fn eager() -> TestServer {
@@ -33,9 +31,9 @@ async fn mark(database: &TestDatabase, device: &str) -> Option<i64> {
 /// Reads a series until everything is rolled up to this measurement. The status of a read does not matter, because one
 /// may get a connection that was closed a moment ago.
 async fn rolled_up(server: &TestServer, device: &str, last: i64) {
-    eventually("rollups", async || {
+    until("rollups", async || {
         server.admin().get(&series_of(device, "&aggregationType=HOURLY")).await;
-        (mark(server.database(), device).await > Some(last)).then_some(())
+        mark(server.database(), device).await > Some(last)
     })
     .await;
 }
@@ -174,7 +172,7 @@ async fn series_say_the_same_with_rollups_as_without() {
     same(&server, &other, &mut Chance(4711), async |device| {
         // Only this source has measurements, so there are no rollups at all.
         assert_eq!(mark(server.database(), device).await, None);
-        assert_eq!(server.database().count("measurement_rollups").await, 0);
+        assert_eq!(server.count("measurement_rollups").await, 0);
     })
     .await;
 }
@@ -292,11 +290,11 @@ async fn rolling_up_that_is_stopped_in_the_middle_has_changed_nothing() {
     })
     .await;
     assert_eq!(answer["values"].to_string(), THREE);
-    assert_eq!(server.database().count("measurement_rollups").await, 0);
+    assert_eq!(server.count("measurement_rollups").await, 0);
 
     drop(hold);
     rolled_up(&server, &device, id_of(&measured[2])).await;
-    assert_eq!(server.database().count("measurement_rollups").await, 2);
+    assert_eq!(server.count("measurement_rollups").await, 2);
     assert_eq!(hourly(&server, &device).await, THREE);
 }
 
@@ -331,7 +329,7 @@ async fn rollups_go_with_their_device() {
     server.admin().delete(&format!("/inventory/managedObjects/{device}")).await.expect(204);
 
     assert_eq!(mark(server.database(), &device).await, None);
-    assert_eq!(server.database().count("measurement_rollups").await, 0);
+    assert_eq!(server.count("measurement_rollups").await, 0);
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Series as they were measured (G-06, G-08).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measure, measurement_with, series_of};
-use crate::harness::{TestServer, measurement_of};
+use super::*;
 
 async fn send(server: &TestServer, source: &str, time: &str, members: Value) {
     server.admin().create(MEASUREMENTS, &measurement_with(source, "t", time, &members)).await;
@@ -22,8 +19,7 @@ async fn source_and_range_are_mandatory_and_all_missing_ones_are_named() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{MEASUREMENTS}/series");
 
-    let answer = admin.get(&path).await.expect(422);
-    assert!(answer.message().contains("source,dateFrom,dateTo"), "{}", answer.text);
+    admin.get(&path).await.expect_message(422, "source,dateFrom,dateTo");
     let answer = admin.get(&format!("{path}?dateFrom=2024-01-01")).await;
     assert!(answer.message().ends_with("source,dateTo"), "{}", answer.text);
     for (more, named) in [
@@ -34,9 +30,7 @@ async fn source_and_range_are_mandatory_and_all_missing_ones_are_named() {
         ("&series=", "series"),
         ("&revert=x", "revert"),
     ] {
-        let answer = admin.get(&series_of("1", more)).await;
-        assert_eq!(answer.status, 422, "{more}");
-        assert!(answer.message().contains(named), "{}", answer.text);
+        admin.get(&series_of("1", more)).await.expect_message(422, named);
     }
 }
 
@@ -224,16 +218,14 @@ async fn result_that_fits_no_memory_is_refused() {
 
 #[tokio::test]
 async fn supported_series_are_sorted_as_they_are_spelt() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     for members in
         [json!({"a": {"x": {"value": 1}}, "B": {"z": {"value": 1}}}), json!({"a-b": {"x": {"value": 1}}})]
     {
         send(&server, &device, "2024-01-01T00:00:00Z", members).await;
     }
 
-    let read =
-        async |what: &str| server.admin().read(&format!("/inventory/managedObjects/{device}/{what}")).await;
+    let read = async |what: &str| admin.read(&format!("/inventory/managedObjects/{device}/{what}")).await;
     let series = read("supportedSeries").await;
     assert_eq!(series["plat_SupportedSeries"], json!(["B.z", "a-b.x", "a.x"]));
     let measurements = read("supportedMeasurements").await;

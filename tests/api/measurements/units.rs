@@ -1,9 +1,6 @@
 //! Unit conversion on reads (G-10).
 
-use serde_json::{Value, json};
-
-use super::{MEASUREMENTS, measurement_with, series_of};
-use crate::harness::{Caller, Response, TestServer};
+use super::*;
 
 const HEADER: &str = "X-Platform-System-Of-Units";
 
@@ -73,7 +70,6 @@ async fn unknown_system_is_refused_by_name() {
     let (_server, admin, device, created) = populated().await;
 
     for path in [MEASUREMENTS.to_owned(), created["self"].as_str().unwrap().into(), series_of(&device, "")] {
-        let answer = read_in(&admin, &path, "nautical").await.expect(422);
-        assert!(answer.message().contains("nautical"), "{}", answer.text);
+        read_in(&admin, &path, "nautical").await.expect_message(422, "nautical");
     }
 }

@@ -1,23 +1,21 @@
 //! `GET /application/applications/<id>/bootstrapUser` (W-10).
 
 use super::*;
-use crate::harness::MEDIA;
 
 #[tokio::test]
 async fn bootstrap_user_is_shown_to_its_owner_at_any_time() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &microservice("pump")).await;
 
-    let answer = server.admin().get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
-    let again = server.admin().get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
+    let answer = admin.get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
+    let again = admin.get(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
 
     let user = answer.json();
     assert_eq!((&user["tenant"], &user["name"]), (&json!("main"), &json!("servicebootstrap_pump")));
     assert_eq!(user.as_object().unwrap().len(), 3, "{user}");
     assert_eq!(user, again.json());
     assert_eq!(acting(&server, &user).get(CURRENT).await.status, 200);
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}user+json")), "{media_type}");
+    answer.expect_media("user");
 }
 
 #[tokio::test]
@@ -42,12 +40,12 @@ async fn other_applications_have_no_bootstrap_user() {
 
 #[tokio::test]
 async fn bootstrap_user_is_the_owners_alone() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
-    let seen = create_application(&server.admin(), &microservice("pump")).await;
+    let seen = create_application(&admin, &microservice("pump")).await;
     let mut body = microservice("hidden");
     body["availability"] = json!("PRIVATE");
-    let hidden = create_application(&server.admin(), &body).await;
+    let hidden = create_application(&admin, &body).await;
     let reader = server.user_with("reader", &["ROLE_APPLICATION_MANAGEMENT_READ"]).await;
 
     let status = async |caller: &Caller, id: &str| {
@@ -97,11 +95,11 @@ async fn bootstrap_user_evades_a_name_that_is_taken() {
 
 #[tokio::test]
 async fn bootstrap_user_goes_with_its_application() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     assert_eq!(bootstrap.get(CURRENT).await.status, 200);
 
-    assert_eq!(server.admin().delete(&format!("{APPLICATIONS}/{id}")).await.status, 204);
+    assert_eq!(admin.delete(&format!("{APPLICATIONS}/{id}")).await.status, 204);
 
     until_answered(&bootstrap, CURRENT, 401).await;
 }

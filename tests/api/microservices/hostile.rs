@@ -54,13 +54,13 @@ async fn nothing_a_microservice_sends_makes_a_server_error() {
 
 #[tokio::test]
 async fn role_that_is_given_to_nobody_is_not_given_to_service_users() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, bootstrap) = serve(&server, "pump", json!({}), &[]).await;
     let forbidden = "UPDATE applications SET required_roles = '{ROLE_SYSTEM,ROLE_DEVICE_BOOTSTRAP,ROLE_ALARM_READ}' \
         WHERE id::text = $1";
     server.database().execute(forbidden, &[&id]).await;
 
-    subscribe(&server.admin(), "main", &id).await;
+    subscribe(&admin, "main", &id).await;
 
     let service = service_in(&server, &bootstrap, "main").await;
     assert_eq!(effective_roles(&service).await, ["ROLE_ALARM_READ"]);

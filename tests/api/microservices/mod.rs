@@ -14,10 +14,8 @@ mod several_servers;
 mod subscriptions;
 mod tenants;
 
-use serde_json::{Value, json};
-
+use crate::harness::prelude::*;
 use crate::harness::tenants::{create_reseller, create_reseller_below, management};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, eventually};
 
 const APPLICATIONS: &str = "/application/applications";
 const CURRENT: &str = "/application/currentApplication";
@@ -105,8 +103,5 @@ async fn effective_roles(caller: &Caller) -> Vec<String> {
 
 /// Waits until a request of the caller gets this status.
 async fn until_answered(caller: &Caller, path: &str, status: u16) {
-    eventually(&format!("{status} for GET {path}"), async || {
-        (caller.get(path).await.status == status).then_some(())
-    })
-    .await;
+    until(&format!("{status} for GET {path}"), async || caller.get(path).await.status == status).await;
 }

@@ -12,10 +12,10 @@ async fn user_of(server: &TestServer, tenant: &str, name: &str, roles: &[&str]) 
 
 #[tokio::test]
 async fn management_subscribes_any_tenant_to_anything() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = create_reseller(&server, "shop").await;
     create_reseller_below(&server, &reseller, "t7").await;
-    let private = create_application(&server.admin(), &external("web")).await;
+    let private = create_application(&admin, &external("web")).await;
 
     for tenant in ["t7", "shop", "main", "management"] {
         subscribe(&management(&server), tenant, &private).await;
@@ -25,12 +25,12 @@ async fn management_subscribes_any_tenant_to_anything() {
 
 #[tokio::test]
 async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = create_reseller(&server, "shop").await;
     let boss = create_reseller_below(&server, &reseller, "t7").await;
     let own = create_application(&reseller, &external("own")).await;
-    let market = create_application(&server.admin(), &microservice("market")).await;
-    let foreign = create_application(&server.admin(), &external("foreign")).await;
+    let market = create_application(&admin, &microservice("market")).await;
+    let foreign = create_application(&admin, &external("foreign")).await;
     let of_child = create_application(&boss, &external("child")).await;
 
     for application in [&own, &market] {
@@ -45,11 +45,11 @@ async fn parent_subscribes_its_tenants_to_what_it_owns_and_to_the_market() {
 
 #[tokio::test]
 async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
     let own = create_application(&boss, &external("own")).await;
-    let market = create_application(&server.admin(), &microservice("market")).await;
-    let foreign = create_application(&server.admin(), &external("foreign")).await;
+    let market = create_application(&admin, &microservice("market")).await;
+    let foreign = create_application(&admin, &external("foreign")).await;
 
     for application in [&own, &market] {
         subscribe(&boss, "t7", application).await;
@@ -60,9 +60,9 @@ async fn tenant_subscribes_itself_to_what_it_owns_and_to_the_market() {
 
 #[tokio::test]
 async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
-    let id = create_application(&server.admin(), &external("web")).await;
+    let id = create_application(&admin, &external("web")).await;
     subscribe(&management(&server), "t7", &id).await;
 
     boss.delete(&format!("{}/{id}", of_tenant("t7"))).await.expect_error(403, "security/Forbidden");
@@ -72,10 +72,10 @@ async fn tenant_keeps_what_it_was_subscribed_to_by_who_looks_after_it() {
 
 #[tokio::test]
 async fn other_tenants_need_the_roles_of_tenants_and_the_own_those_of_applications() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = create_reseller(&server, "shop").await;
     create_reseller_below(&server, &reseller, "t7").await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
+    let id = create_application(&admin, &microservice("pump")).await;
 
     for (n, (role, below, own)) in [
         ("ROLE_TENANT_MANAGEMENT_ADMIN", [403, 201, 204], [403, 403, 403]),
@@ -101,8 +101,8 @@ async fn other_tenants_need_the_roles_of_tenants_and_the_own_those_of_applicatio
 
 #[tokio::test]
 async fn management_looks_after_itself_by_the_roles_of_tenants() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &external("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &external("web")).await;
     let manager = user_of(&server, "management", "manager", &["ROLE_TENANT_MANAGEMENT_UPDATE"]).await;
     let owner = user_of(&server, "management", "owner", &["ROLE_APPLICATION_MANAGEMENT_ADMIN"]).await;
 

@@ -1,7 +1,5 @@
 //! Concurrent changes of subscriptions and applications.
 
-use futures_util::future::join_all;
-
 use super::*;
 
 #[tokio::test]

@@ -4,9 +4,9 @@ use super::*;
 
 #[tokio::test]
 async fn dump_of_the_database_holds_no_password_of_a_microservice() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, bootstrap) = serve(&server, "pump", json!({}), &["main", "management"]).await;
-    let own = server.admin().read(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
+    let own = admin.read(&format!("{APPLICATIONS}/{id}/bootstrapUser")).await;
     let mut users = service_users(&bootstrap).await;
     users.push(own);
 

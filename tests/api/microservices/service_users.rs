@@ -11,11 +11,11 @@ fn reader() -> Value {
 
 #[tokio::test]
 async fn service_user_works_in_the_tenant_of_the_subscriber_with_the_required_roles() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
     let (_, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     boss.create_device("pump of t7").await;
-    server.admin().create_device("pump of main").await;
+    admin.create_device("pump of main").await;
 
     let service = service_in(&server, &bootstrap, "t7").await;
 
@@ -28,9 +28,9 @@ async fn service_user_works_in_the_tenant_of_the_subscriber_with_the_required_ro
 
 #[tokio::test]
 async fn only_microservices_get_service_users() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &external("link")).await;
-    subscribe(&server.admin(), "main", &id).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &external("link")).await;
+    subscribe(&admin, "main", &id).await;
 
     let users = "SELECT 1 FROM users WHERE application IS NOT NULL AND application::text = $1";
     assert!(server.database().query(users, &[&id]).await.is_empty());
@@ -57,10 +57,10 @@ async fn service_user_is_not_among_the_users_of_its_tenant() {
 
 #[tokio::test]
 async fn service_user_can_be_read_by_name_with_the_usual_rights() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     serve(&server, "pump", reader(), &["main"]).await;
 
-    let user = server.admin().read("/user/main/users/service_pump").await;
+    let user = admin.read("/user/main/users/service_pump").await;
 
     assert_eq!(user["id"], "service_pump");
     assert_eq!(user["roles"]["references"][0]["role"]["name"], "ROLE_INVENTORY_READ");
@@ -138,9 +138,9 @@ async fn password_of_the_first_user_does_not_reach_a_service_user_of_its_name() 
 
 #[tokio::test]
 async fn service_user_evades_a_name_that_is_taken() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let squatter = json!({"userName": "service_pump", "password": "secret-1"});
-    server.admin().create("/user/main/users", &squatter).await;
+    admin.create("/user/main/users", &squatter).await;
 
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
 
@@ -169,16 +169,16 @@ async fn subscription_is_409_where_both_names_are_taken() {
 
 #[tokio::test]
 async fn nobody_takes_the_name_of_a_service_user() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     serve(&server, "pump", reader(), &["main"]).await;
 
     let user = json!({"userName": "service_pump", "password": "secret-1"});
-    server.admin().post("/user/main/users", &user).await.expect_error(409, "user/Duplicate");
+    admin.post("/user/main/users", &user).await.expect_error(409, "user/Duplicate");
 }
 
 #[tokio::test]
 async fn required_roles_are_applied_again_at_once() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main", "t7"]).await;
     let mut services = Vec::new();
@@ -188,7 +188,7 @@ async fn required_roles_are_applied_again_at_once() {
     }
 
     let change = json!({"requiredRoles": ["ROLE_AUDIT_READ", "ROLE_ALARM_READ"]});
-    assert_eq!(server.admin().put(&format!("{APPLICATIONS}/{id}"), &change).await.status, 200);
+    assert_eq!(admin.put(&format!("{APPLICATIONS}/{id}"), &change).await.status, 200);
     for service in &services {
         until_answered(service, "/audit/auditRecords", 200).await;
         assert_eq!(effective_roles(service).await, ["ROLE_ALARM_READ", "ROLE_AUDIT_READ"]);
@@ -201,17 +201,17 @@ async fn required_roles_are_applied_again_at_once() {
 
 #[tokio::test]
 async fn service_user_goes_with_the_subscription() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, bootstrap) = serve(&server, "pump", reader(), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
     assert_eq!(service.get(DEVICES).await.status, 200);
 
-    unsubscribe(&server.admin(), "main", &id).await;
+    unsubscribe(&admin, "main", &id).await;
 
     until_answered(&service, DEVICES, 401).await;
     assert_eq!(service_users(&bootstrap).await, Vec::<Value>::new());
-    assert_eq!(server.admin().get("/user/main/users/service_pump").await.status, 404);
-    subscribe(&server.admin(), "main", &id).await;
+    assert_eq!(admin.get("/user/main/users/service_pump").await.status, 404);
+    subscribe(&admin, "main", &id).await;
     let next = service_in(&server, &bootstrap, "main").await;
     assert_eq!(next.get(DEVICES).await.status, 200);
     assert_eq!(service.get(DEVICES).await.status, 401, "another password");
@@ -219,14 +219,14 @@ async fn service_user_goes_with_the_subscription() {
 
 #[tokio::test]
 async fn service_user_goes_with_the_application() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     create_reseller(&server, "t7").await;
     let (id, bootstrap) = serve(&server, "pump", reader(), &["t7"]).await;
     let service = service_in(&server, &bootstrap, "t7").await;
     assert_eq!(service.get(DEVICES).await.status, 200);
 
     bootstrap.put(CURRENT, &json!({"availability": "PRIVATE"})).await;
-    server.admin().delete(&format!("{APPLICATIONS}/{id}")).await.expect(204);
+    admin.delete(&format!("{APPLICATIONS}/{id}")).await.expect(204);
 
     until_answered(&service, DEVICES, 401).await;
     assert_eq!(management(&server).read(&of_tenant("t7")).await["references"], json!([]));
@@ -234,16 +234,16 @@ async fn service_user_goes_with_the_application() {
 
 #[tokio::test]
 async fn users_of_a_service_user_belong_to_nobody_when_it_is_gone() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (id, bootstrap) =
         serve(&server, "pump", json!({"requiredRoles": ["ROLE_USER_MANAGEMENT_CREATE"]}), &["main"]).await;
     let service = service_in(&server, &bootstrap, "main").await;
     let user = json!({"userName": "helper", "password": "secret-1"});
     assert_eq!(service.create("/user/main/users", &user).await["owner"], "service_pump");
 
-    unsubscribe(&server.admin(), "main", &id).await;
+    unsubscribe(&admin, "main", &id).await;
 
-    assert_eq!(server.admin().read("/user/main/users/helper").await["owner"], json!(null));
+    assert_eq!(admin.read("/user/main/users/helper").await["owner"], json!(null));
 }
 
 #[tokio::test]

@@ -40,15 +40,15 @@ async fn settings_are_a_flat_object_of_defaults_where_nothing_is_set() {
 
 #[tokio::test]
 async fn responses_with_secrets_are_neither_kept_by_caches_nor_compressed() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (bootstrap, _, _) = serve_with(&server, limits()).await;
     let long: serde_json::Map<_, _> =
         (0..20).map(|n| (format!("note{n}"), json!("The valve was opened. ".repeat(40)))).collect();
-    set(&server.admin(), "pump", long.into()).await;
+    set(&admin, "pump", long.into()).await;
     let id = bootstrap.read(CURRENT).await["id"].as_str().unwrap().to_owned();
     let user = format!("{APPLICATIONS}/{id}/bootstrapUser");
 
-    for (caller, path) in [(&bootstrap, SETTINGS), (&bootstrap, SUBSCRIPTIONS), (&server.admin(), &user)] {
+    for (caller, path) in [(&bootstrap, SETTINGS), (&bootstrap, SUBSCRIPTIONS), (&admin, &user)] {
         let request = caller.request("GET", path).accepting_json().header("Accept-Encoding", "gzip");
         let response = request.head().await;
         assert_eq!(response.status(), 200, "{path}");
@@ -63,9 +63,9 @@ async fn responses_with_secrets_are_neither_kept_by_caches_nor_compressed() {
 
 #[tokio::test]
 async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_tenant_set() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (bootstrap, service, boss) = serve_with(&server, limits()).await;
-    set(&server.admin(), "pump", json!({"limit": "owner", "more": "owner"})).await;
+    set(&admin, "pump", json!({"limit": "owner", "more": "owner"})).await;
     set(&boss, "pump", json!({"limit": "t7"})).await;
 
     assert_eq!(bootstrap.read(SETTINGS).await["limit"], "owner");
@@ -76,14 +76,14 @@ async fn bootstrap_user_reads_what_the_owner_set_and_a_service_user_what_its_ten
 
 #[tokio::test]
 async fn what_is_not_editable_is_always_as_the_owner_has_it() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (_, service, boss) = serve_with(&server, limits()).await;
     let own = json!({
         "url": "https://evil.example.com", "credentials.url": "x", "pin": "1", "credentials.pin": "2"});
     set(&boss, "pump", own).await;
 
     let defaults = service.read(SETTINGS).await;
-    set(&server.admin(), "pump", json!({"credentials.pin": "9999"})).await;
+    set(&admin, "pump", json!({"credentials.pin": "9999"})).await;
     let owned = service.read(SETTINGS).await;
 
     assert_eq!(defaults, json!({"limit": "5", "pin": "0000", "url": "https://example.com"}));
@@ -92,10 +92,10 @@ async fn what_is_not_editable_is_always_as_the_owner_has_it() {
 
 #[tokio::test]
 async fn secrets_are_opened_and_lose_their_prefix_here_only() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let (bootstrap, service, boss) = serve_with(&server, json!({})).await;
     set(&boss, "pump", json!({"credentials.password": "geheim ü"})).await;
-    set(&server.admin(), "pump", json!({"credentials.password": "of the owner"})).await;
+    set(&admin, "pump", json!({"credentials.password": "of the owner"})).await;
 
     assert_eq!(service.read(SETTINGS).await, json!({"password": "geheim ü"}));
     assert_eq!(bootstrap.read(SETTINGS).await, json!({"password": "of the owner"}));

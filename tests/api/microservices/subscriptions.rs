@@ -1,15 +1,12 @@
 //! `/tenant/tenants/<tenant>/applications` (Z-03).
 
-use serde_json::json;
-
 use super::*;
-use crate::harness::MEDIA;
 
 #[tokio::test]
 async fn subscription_returns_application_and_tenant() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     create_reseller(&server, "t7").await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
+    let id = create_application(&admin, &microservice("pump")).await;
 
     let request = management(&server).request("POST", &of_tenant("t7"));
     let request = request.header("Accept", &format!("{MEDIA}applicationReference+json"));
@@ -33,30 +30,28 @@ async fn subscription_returns_application_and_tenant() {
     });
     assert_eq!((answer.status, answer.json()), (201, expected));
     assert_eq!(answer.header("Location"), Some(&*link));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationReference+json")), "{media_type}");
+    answer.expect_media("applicationReference");
 }
 
 #[tokio::test]
 async fn application_may_be_named_by_its_self_link() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &external("web")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &external("web")).await;
 
     let link = format!("{}/application/applications/{id}", server.base());
-    let answer = server.admin().post(&of_tenant("main"), &json!({"application": {"self": link}})).await;
+    let answer = admin.post(&of_tenant("main"), &json!({"application": {"self": link}})).await;
 
     assert_eq!((answer.status, &answer.json()["application"]["id"]), (201, &json!(id)));
 }
 
 #[tokio::test]
 async fn second_subscription_is_409() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
-    subscribe(&server.admin(), "main", &id).await;
+    let (_server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &microservice("pump")).await;
+    subscribe(&admin, "main", &id).await;
 
-    let answer = server.admin().post(&of_tenant("main"), &reference(&id)).await;
+    let answer = admin.post(&of_tenant("main"), &reference(&id)).await.expect_error(409, "tenants/Duplicate");
 
-    assert_eq!((answer.status, &*answer.error()), (409, "tenants/Duplicate"));
     assert!(answer.message().contains("subscription"), "{}", answer.text);
 }
 
@@ -83,52 +78,49 @@ async fn subscriptions_are_listed_in_pages_by_id() {
     assert_eq!(first["statistics"], json!({"totalPages": 3, "pageSize": 2, "currentPage": 1}));
     assert_eq!(first["references"][0]["self"], format!("{}{}/{}", server.base(), of_tenant("main"), ids[0]));
     assert_eq!(seen, ids);
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}applicationReferenceCollection+json")), "{media_type}");
+    answer.expect_media("applicationReferenceCollection");
 }
 
 #[tokio::test]
 async fn subscription_that_ended_is_404_and_can_be_made_again() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
-    subscribe(&server.admin(), "main", &id).await;
+    let (_server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &microservice("pump")).await;
+    subscribe(&admin, "main", &id).await;
 
-    unsubscribe(&server.admin(), "main", &id).await;
+    unsubscribe(&admin, "main", &id).await;
 
     let path = format!("{}/{id}", of_tenant("main"));
-    server.admin().delete(&path).await.expect_error(404, "tenants/Not Found");
-    assert_eq!(server.admin().read(&of_tenant("main")).await["references"], json!([]));
-    subscribe(&server.admin(), "main", &id).await;
+    admin.delete(&path).await.expect_error(404, "tenants/Not Found");
+    assert_eq!(admin.read(&of_tenant("main")).await["references"], json!([]));
+    subscribe(&admin, "main", &id).await;
     for wrong in ["x", "0", "99999999999999999999", "1e3"] {
-        let answer = server.admin().delete(&format!("{}/{wrong}", of_tenant("main"))).await;
-        assert_eq!((answer.status, &*answer.error()), (404, "tenants/Not Found"), "{wrong}");
+        admin.delete(&format!("{}/{wrong}", of_tenant("main"))).await.expect_error(404, "tenants/Not Found");
     }
 }
 
 #[tokio::test]
 async fn tenants_of_others_are_404_and_unknown_applications_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     create_reseller(&server, "t7").await;
-    let id = create_application(&server.admin(), &microservice("pump")).await;
+    let id = create_application(&admin, &microservice("pump")).await;
 
     for tenant in ["t7", "nobody", "No%20Tenant"] {
         let path = of_tenant(tenant);
-        assert_eq!(server.admin().get(&path).await.status, 404, "{tenant}");
-        assert_eq!(server.admin().post(&path, &reference(&id)).await.status, 404, "{tenant}");
-        assert_eq!(server.admin().delete(&format!("{path}/{id}")).await.status, 404, "{tenant}");
+        assert_eq!(admin.get(&path).await.status, 404, "{tenant}");
+        assert_eq!(admin.post(&path, &reference(&id)).await.status, 404, "{tenant}");
+        assert_eq!(admin.delete(&format!("{path}/{id}")).await.status, 404, "{tenant}");
     }
     for body in [json!({}), json!({"application": 7}), reference("7"), reference("x"), reference("-1")] {
-        let answer = server.admin().post(&of_tenant("main"), &body).await.expect(422);
-        assert!(answer.message().contains("application"), "{}", answer.text);
+        admin.post(&of_tenant("main"), &body).await.expect_message(422, "application");
     }
     management(&server).post(&of_tenant("nobody"), &reference(&id)).await.expect(404);
 }
 
 #[tokio::test]
 async fn subscription_makes_an_application_visible() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
-    let id = create_application(&server.admin(), &external("web")).await;
+    let id = create_application(&admin, &external("web")).await;
     let path = format!("{APPLICATIONS}/{id}");
     assert_eq!(boss.get(&path).await.status, 404);
 

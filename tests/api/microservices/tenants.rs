@@ -26,9 +26,9 @@ async fn current_tenant_lists_its_subscriptions() {
 
 #[tokio::test]
 async fn tenant_lists_its_subscriptions_and_its_own_applications_of_the_market() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
-    let foreign = create_application(&server.admin(), &external("foreign")).await;
+    let foreign = create_application(&admin, &external("foreign")).await;
     create_application(&boss, &microservice("offered")).await;
     create_application(&boss, &external("hidden")).await;
     subscribe(&management(&server), "t7", &foreign).await;
@@ -49,9 +49,9 @@ async fn tenant_lists_its_subscriptions_and_its_own_applications_of_the_market()
 
 #[tokio::test]
 async fn tenants_in_a_collection_list_no_applications() {
-    let server = TestServer::start().await;
-    let id = create_application(&server.admin(), &external("link")).await;
-    subscribe(&server.admin(), "main", &id).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_application(&admin, &external("link")).await;
+    subscribe(&admin, "main", &id).await;
 
     let tenants = management(&server).read("/tenant/tenants?pageSize=2000").await["tenants"].clone();
 
@@ -63,7 +63,7 @@ async fn tenants_in_a_collection_list_no_applications() {
 
 #[tokio::test]
 async fn tenant_with_thousands_of_applications_lists_2000_and_links_to_the_rest() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let create = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
         required_roles, roles, created_at) SELECT 'main', n, 'a' || n, 'EXTERNAL', 'PRIVATE', 'k' || n, 'x', '{}', \
         '{}', now() FROM generate_series(1, 2003) n";
@@ -72,22 +72,22 @@ async fn tenant_with_thousands_of_applications_lists_2000_and_links_to_the_rest(
         SELECT 'main', id, now() FROM applications WHERE tenant = 'main'";
     server.database().execute(subscribe, &[]).await;
 
-    let applications = server.admin().read("/tenant/currentTenant").await["applications"].clone();
+    let applications = admin.read("/tenant/currentTenant").await["applications"].clone();
 
     assert_eq!(applications["references"].as_array().unwrap().len(), 2000);
-    let rest = server.admin().read(applications["next"].as_str().unwrap()).await;
+    let rest = admin.read(applications["next"].as_str().unwrap()).await;
     assert_eq!(names(&rest), ["a2001", "a2002", "a2003"]);
 }
 
 #[tokio::test]
 async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_reseller(&server, "t7").await;
     let mut body = microservice("pump");
     body["requiredRoles"] = json!(["ROLE_INVENTORY_READ"]);
     body["roles"] = json!(["ROLE_PUMP_READ"]);
     let id = create_application(&boss, &body).await;
-    subscribe(&server.admin(), "main", &id).await;
+    subscribe(&admin, "main", &id).await;
     let bootstrap = bootstrap(&server, &boss, &id).await;
     let service = service_in(&server, &bootstrap, "main").await;
     assert_eq!(service.get("/inventory/managedObjects").await.status, 200);
@@ -97,11 +97,8 @@ async fn tenant_that_is_deleted_takes_its_users_out_of_other_tenants() {
     assert_eq!(management(&server).delete("/tenant/tenants/t7").await.status, 204);
 
     until_answered(&service, "/inventory/managedObjects", 401).await;
-    eventually("a role that is withdrawn", async || {
-        (effective_roles(&holder).await.len() == 1).then_some(())
-    })
-    .await;
-    assert_eq!(server.admin().read(&of_tenant("main")).await["references"], json!([]));
+    until("a role that is withdrawn", async || effective_roles(&holder).await.len() == 1).await;
+    assert_eq!(admin.read(&of_tenant("main")).await["references"], json!([]));
 }
 
 #[tokio::test]

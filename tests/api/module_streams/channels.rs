@@ -1,10 +1,7 @@
 //! Channels of modules (B-01, B-05, B-17, Q-19).
 
-use serde_json::{Value, json};
-
-use super::deploy;
+use super::*;
 use crate::harness::modules::{path_of, set_status};
-use crate::harness::{Caller, TestServer, event_of};
 
 /// Publishes events by their type.
 const DOORS: &str = "module doors;
@@ -99,8 +96,8 @@ async fn renamed_module_publishes_on_other_channels() {
 
 #[tokio::test]
 async fn channels_of_modules_need_the_role_for_notifications() {
-    let server = TestServer::shared().await;
-    deploy(&server.admin(), DOORS).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    deploy(&admin, DOORS).await;
     let with = server.user_with("with", &["ROLE_NOTIFICATION_READ"]).await;
     let without = server.user_with("without", &["ROLE_EVENT_READ"]).await;
 

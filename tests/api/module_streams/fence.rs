@@ -1,10 +1,8 @@
 //! Writes of a module succeed only while its process holds the modules of the tenant.
 
-use futures_util::future::join_all;
 use tokio_postgres::NoTls;
 
-use super::deploy;
-use crate::harness::{TestServer, event_of, eventually, measurement_of};
+use super::*;
 
 const COPIES: &str = "module copies;
     @Name('seen') select measurement.type as type from MeasurementCreated;
@@ -24,8 +22,8 @@ async fn write_that_meets_a_take_over_is_not_made_and_what_clients_write_is() {
     let session = admin.listen("/copies/copy").await;
     admin.create("/measurement/measurements", &measurement_of(&device, TIME, 1)).await;
     session.receive(1).await;
-    let count = async || server.database().count("events").await;
-    eventually("the first copy", async || (count().await == 1).then_some(())).await;
+    let count = async || server.count("events").await;
+    until("the first copy", async || count().await == 1).await;
     let (other, connection) = tokio_postgres::connect(server.database().url(), NoTls).await.unwrap();
     tokio::spawn(connection);
 
@@ -33,14 +31,14 @@ async fn write_that_meets_a_take_over_is_not_made_and_what_clients_write_is() {
     assert_eq!(other.execute(TAKE_OVER, &[]).await.unwrap(), 1);
     admin.create("/measurement/measurements", &measurement_of(&device, TIME, 2)).await;
     let waiting = async || server.database().query(WAITING, &[]).await[0].get::<_, i64>(0);
-    eventually("the write to wait", async || (waiting().await > 0).then_some(())).await;
+    until("the write to wait", async || waiting().await > 0).await;
     let body = event_of(&device, "by a client");
     let sent = join_all((0..20).map(|_| admin.post("/event/events", &body)));
     let commit = async { other.batch_execute("COMMIT").await.unwrap() };
     let (sent, ()) = tokio::join!(sent, commit);
 
     assert!(sent.iter().all(|answer| answer.status == 201));
-    eventually("the write to end", async || (waiting().await == 0).then_some(())).await;
+    until("the write to end", async || waiting().await == 0).await;
     assert_eq!(count().await, 1 + sent.len() as i64);
     assert_eq!(admin.read("/event/events?type=copied").await["events"].as_array().unwrap().len(), 1);
 }

@@ -3,7 +3,7 @@
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, NoTls};
 
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 const HOLD: &str = "SELECT hold_module_lease('main', $1)";
 const PROLONG: &str =

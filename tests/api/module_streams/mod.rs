@@ -6,9 +6,7 @@ mod fence;
 mod leases;
 mod modes;
 
-use serde_json::Value;
-
-use crate::harness::Caller;
+use crate::harness::prelude::*;
 
 const MODULES: &str = "/cep/modules";
 

@@ -1,9 +1,6 @@
 //! Tests which writes modules see, in which mode: PERSISTENT, QUIESCENT, TRANSIENT and CEP (M-02 to M-04, Q-06).
 
-use serde_json::{Value, json};
-
-use super::deploy;
-use crate::harness::{Caller, Session, TestServer, alarm_of, event_of, measurement_of};
+use super::*;
 
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 

@@ -2,11 +2,8 @@
 //! (Q-02, Q-04,
 //! Q-14).
 
-use serde_json::{Value, json};
-
-use super::{MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status};
+use super::*;
 use crate::harness::tenants::{create_tenant, management};
-use crate::harness::{Caller, TestDatabase, TestServer, eventually};
 
 /// A module that declares a stream and inserts into it.
 const SOURCE: &str = "module source;\n\
@@ -183,14 +180,14 @@ async fn module_that_needs_another_is_undeployed_with_it() {
 
 #[tokio::test]
 async fn text_that_contradicts_another_module_is_refused_and_nothing_changes() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let source = deploy(&admin, SOURCE).await;
 
     let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");
     request.body("module other;\ncreate schema Warm(source double);\n").send().await.expect(422);
 
     assert_eq!(status(&admin, &source).await, "DEPLOYED");
-    assert_eq!(server.database().count("modules").await, 1);
+    assert_eq!(server.count("modules").await, 1);
 }
 
 #[tokio::test]
@@ -216,15 +213,15 @@ async fn each_change_of_a_module_is_recorded() {
 
 #[tokio::test]
 async fn tenant_has_at_most_a_hundred_modules() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let many = "INSERT INTO modules (tenant, id, name, deployed, deployment, inputs, last_modified, text) \
-        SELECT 'main', n, 'm' || n, false, 1, 0, now(), 'module m;' FROM generate_series(1, 100) n";
-    server.database().execute(many, &[]).await;
+        SELECT $1, n, 'm' || n, false, 1, 0, now(), 'module m;' FROM generate_series(1, 100) n";
+    server.execute(many, &[]).await;
 
     let request = admin.request("POST", MODULES).header("Content-Type", "text/plain");
     let answer = request.body(marking("marks", "seen")).send().await;
 
-    assert_eq!((answer.status, server.database().count("modules").await), (403, 100), "{}", answer.text);
+    assert_eq!((answer.status, server.count("modules").await), (403, 100), "{}", answer.text);
     assert!(answer.message().contains("is used up: 100 of 100"), "{}", answer.text);
 }
 

@@ -1,13 +1,9 @@
 //! One process at a time runs the modules of a tenant.
 
-use std::time::Duration;
-
 use platform_front::config::Settings;
 
-use super::{counting, deploy, events, events_come, marking, measure};
+use super::*;
 use crate::harness::tenants::{create_tenant, management};
-use crate::harness::{TestDatabase, TestServer, eventually};
-use serde_json::json;
 
 /// Returns the process that holds the modules, and its fence.
 async fn holder(database: &TestDatabase) -> (i64, i64) {
@@ -154,10 +150,10 @@ async fn writes_of_a_module_after_it_was_taken_over_are_rejected() {
         let renewed = "SELECT leased_until::text FROM module_leases WHERE tenant = 'main'";
         database.query(renewed, &[]).await[0].get::<_, String>(0)
     };
-    eventually("a lease that is left alone", async || {
+    until("a lease that is left alone", async || {
         let before = renewed().await;
         tokio::time::sleep(Duration::from_millis(500)).await;
-        (renewed().await == before).then_some(())
+        renewed().await == before
     })
     .await;
 
@@ -194,8 +190,8 @@ async fn modules_of_a_suspended_tenant_do_not_run() {
         management(&server).put("/tenant/tenants/t7", &json!({"status": status})).await.expect(200);
     };
     status("SUSPENDED").await;
-    eventually("the end of the lease", async || (!held().await).then_some(())).await;
+    until("the end of the lease", async || !held().await).await;
 
     status("ACTIVE").await;
-    eventually("another lease", async || held().await.then_some(())).await;
+    until("another lease", async || held().await).await;
 }

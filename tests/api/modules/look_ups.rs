@@ -1,9 +1,6 @@
 //! Look-ups of modules: by id, by filters, and for the placeholders of a text.
 
-use serde_json::{Value, json};
-
-use super::{deploy, status};
-use crate::harness::{Caller, Session, TestServer};
+use super::*;
 
 async fn start(statements: &str) -> (TestServer, Caller, String, Session) {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;

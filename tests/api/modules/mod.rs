@@ -12,3 +12,4 @@ mod writing;
 use crate::harness::modules::{
     MODULES, counting, deploy, events, events_come, marking, measure, path_of, set_status, status,
 };
+use crate::harness::prelude::*;

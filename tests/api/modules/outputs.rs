@@ -1,10 +1,7 @@
 //! Output streams of modules: rows have the effect of client requests, in order, and chains of writes end (Q-06,
 //! Q-07, M-04).
 
-use serde_json::{Value, json};
-
-use super::{deploy, status};
-use crate::harness::{Caller, TestServer, alarm_of, event_of, eventually};
+use super::*;
 
 /// A module that writes to the stream named by the type of an event. `target` of the event is the id of the written
 /// object.
@@ -78,7 +75,7 @@ async fn becomes(caller: &Caller, object: &Value, member: &str, expected: Value)
 
 async fn goes(caller: &Caller, object: &Value) {
     let path = object["self"].as_str().unwrap();
-    eventually("404", async || (caller.get(path).await.status == 404).then_some(())).await;
+    until("404", async || caller.get(path).await.status == 404).await;
 }
 
 #[tokio::test]
@@ -167,7 +164,7 @@ async fn modules_that_set_themselves_going_end_after_eight_writes() {
         let list = admin.read(&format!("/event/events?type={type_}&pageSize=100")).await;
         list["events"].as_array().unwrap().len()
     };
-    eventually("nine events", async || (count("loop").await >= 9).then_some(())).await;
+    until("nine events", async || count("loop").await >= 9).await;
     // This write is executed after any further write of the loop.
     admin.create_event(&device, "end").await;
     only(&admin, "/event/events?type=over", "events").await;
@@ -212,9 +209,6 @@ async fn module_that_writes_without_end_is_switched_off() {
         super::measure(&admin, &device, value).await;
     }
 
-    eventually("a module that is switched off", async || {
-        (status(&admin, &module).await == "NOT_DEPLOYED").then_some(())
-    })
-    .await;
+    until("a module that is switched off", async || status(&admin, &module).await == "NOT_DEPLOYED").await;
     assert!(super::events(&admin, "seen").await.len() <= 22);
 }

@@ -1,9 +1,6 @@
 //! Reading modules: one, its text, pages; and who may read them.
 
-use serde_json::{Value, json};
-
-use super::{MODULES, deploy, marking, path_of};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, TestDatabase, TestServer, redacted, without};
+use super::*;
 
 #[tokio::test]
 async fn module_is_shown_as_json_or_as_the_text_that_was_sent() {

@@ -1,9 +1,6 @@
 //! Requests to other servers, and their responses (`SendRequest` and `ResponseReceived`, Q-06, Q-07).
 
-use serde_json::Value;
-
-use super::{deploy, events_come, measure};
-use crate::harness::TestServer;
+use super::*;
 
 /// Returns a module that sends a request for each measurement and creates an event of each response.
 fn asking(url: &str, authorization: &str) -> String {
@@ -26,9 +23,10 @@ async fn response_of_an_allowed_server_becomes_an_event() {
     let other = TestServer::shared().await;
     let address = other.address().to_string();
     let allowed = vec![address.parse().unwrap()];
-    let server = TestServer::start_with(|settings| settings.module_request_hosts = allowed).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.module_request_hosts = allowed)
+        .await
+        .with_device("pump")
+        .await;
     let url = format!("http://{address}/inventory/managedObjects");
     deploy(&admin, &asking(&url, &other.admin().authorization().unwrap())).await;
 

@@ -1,10 +1,8 @@
 //! Modules that exceed limits are switched off, and others are not affected.
 
 use platform_front::config::Settings;
-use serde_json::{Value, json};
 
-use super::{deploy, events, events_come, marking, measure, path_of, set_status, status};
-use crate::harness::{Caller, TestDatabase, TestServer, eventually, measurement_of};
+use super::*;
 
 /// Returns the last audit record of a module, which the server wrote about this activity.
 async fn last_record(caller: &Caller, module: &Value, activity: &str) -> String {
@@ -18,10 +16,7 @@ async fn last_record(caller: &Caller, module: &Value, activity: &str) -> String 
 
 /// Waits until a module is switched off and returns its last audit record.
 async fn switched_off(caller: &Caller, module: &Value) -> String {
-    eventually("a module that is switched off", async || {
-        (status(caller, module).await == "NOT_DEPLOYED").then_some(())
-    })
-    .await;
+    until("a module that is switched off", async || status(caller, module).await == "NOT_DEPLOYED").await;
     last_record(caller, module, "Module undeployed").await
 }
 
@@ -47,9 +42,8 @@ async fn measure_many(caller: &Caller, device: &str, count: i64) {
 
 #[tokio::test]
 async fn module_that_retains_too_much_is_switched_off() {
-    let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let (keeps, other) =
         (deploy(&admin, &keeping("keeps")).await, deploy(&admin, &marking("marks", "seen")).await);
 
@@ -65,9 +59,8 @@ async fn module_that_retains_too_much_is_switched_off() {
 
 #[tokio::test]
 async fn module_that_is_switched_off_is_deployed_again_on_request_and_remembers_nothing() {
-    let server = TestServer::start_with(|settings| settings.limits.module_events = 3).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_events = 3).await.with_device("pump").await;
     let keeps = deploy(&admin, &keeping("keeps")).await;
     measure_many(&admin, &device, 4).await;
     switched_off(&admin, &keeps).await;
@@ -82,9 +75,11 @@ async fn module_that_is_switched_off_is_deployed_again_on_request_and_remembers_
 
 #[tokio::test]
 async fn modules_of_a_tenant_retain_no_more_together_than_they_may() {
-    let server = TestServer::start_with(|settings| settings.limits.tenant_module_bytes = 1024).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.tenant_module_bytes = 1024)
+            .await
+            .with_device("pump")
+            .await;
     let modules = [deploy(&admin, &keeping("one")).await, deploy(&admin, &keeping("two")).await];
 
     measure_many(&admin, &device, 20).await;
@@ -97,16 +92,15 @@ async fn modules_of_a_tenant_retain_no_more_together_than_they_may() {
 
 #[tokio::test]
 async fn module_that_cannot_keep_up_is_switched_off_and_writers_do_not_wait() {
-    let server = TestServer::start_with(|settings| settings.limits.module_queue = 5).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_queue = 5).await.with_device("pump").await;
     let slow = deploy(&admin, &marking("marks", "seen")).await;
 
     measure_many(&admin, &device, 1000).await;
 
     let text = switched_off(&admin, &slow).await;
     assert!(text.contains("events arrive faster than it can process them"), "{text}");
-    assert_eq!(server.database().count("measurements").await, 1000);
+    assert_eq!(server.count("measurements").await, 1000);
 }
 
 #[tokio::test]
@@ -149,9 +143,8 @@ async fn module_whose_text_is_not_accepted_any_more_is_switched_off() {
 #[tokio::test]
 async fn module_stops_at_once_though_that_can_be_written_only_later() {
     // The limit suffices for a statement and a few entries of its window.
-    let server = TestServer::start_with(|settings| settings.limits.module_bytes = 800).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_bytes = 800).await.with_device("pump").await;
     let windowed =
         marking("marks", "seen").replace("MeasurementCreated m", "MeasurementCreated.win:time(1 hour) m");
     let module = deploy(&admin, &windowed).await;
@@ -166,8 +159,8 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
         measure(&admin, &device, value).await;
     }
     let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
-    eventually("the module that is switched off", async || {
-        (server.database().query(waits, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    until("the module that is switched off", async || {
+        server.database().query(waits, &[]).await[0].get::<_, i64>(0) > 0
     })
     .await;
     for value in 10..15 {
@@ -183,9 +176,8 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
 
 #[tokio::test]
 async fn statement_that_retains_too_much_is_switched_off_and_its_neighbours_continue() {
-    let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
     let module = deploy(&admin, &text).await;
     assert_eq!(module.get("switchedOff"), None);
@@ -221,7 +213,7 @@ async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_dep
     let module = deploy(&admin, &text).await;
     let is_off = async |caller: &Caller| caller.read(&path_of(&module)).await.get("switchedOff").is_some();
     measure_many(&admin, &device, 12).await;
-    eventually("a statement that is switched off", async || is_off(&admin).await.then_some(())).await;
+    until("a statement that is switched off", async || is_off(&admin).await).await;
     // Writes that a module requested and that were not executed yet are lost with the server.
     events_come(&admin, "seen", 12).await;
     server.stop().await;
@@ -240,15 +232,14 @@ async fn statement_stays_switched_off_over_a_restart_and_until_its_module_is_dep
     set_status(&admin, &module, "DEPLOYED").await;
     assert!(!is_off(&admin).await);
     measure_many(&admin, &device, 12).await;
-    eventually("the statement that is switched off again", async || is_off(&admin).await.then_some(())).await;
+    until("the statement that is switched off again", async || is_off(&admin).await).await;
     assert_eq!(switched_off().await, 2);
 }
 
 #[tokio::test]
 async fn alarm_of_the_tenant_says_what_was_switched_off_last() {
-    let server = TestServer::start_with(|settings| settings.limits.module_events = 10).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.module_events = 10).await.with_device("pump").await;
     let text = marking("marks", "seen") + keeping("x").split_once('\n').unwrap().1;
     deploy(&admin, &text).await;
     measure_many(&admin, &device, 12).await;

@@ -1,9 +1,6 @@
 //! Uploads, changes and deletions: status and response.
 
-use serde_json::json;
-
-use super::{MODULES, deploy, marking, path_of, status};
-use crate::harness::{Caller, MEDIA, RawConnection, Response, TestServer, form, without};
+use super::*;
 
 const FORM: &str = "multipart/form-data; boundary=b";
 
@@ -61,7 +58,7 @@ async fn upload_returns_no_body_when_nothing_is_accepted() {
 
 #[tokio::test]
 async fn invalid_upload_is_rejected_and_nothing_is_stored() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let text = marking("marks", "seen");
     let part =
         |name: &str| format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n");
@@ -84,12 +81,12 @@ async fn invalid_upload_is_rejected_and_nothing_is_stored() {
     assert_eq!((answer.status, answer.message().contains("UTF-8")), (422, true), "{}", answer.text);
     let longest = format!("module longest;{}", " ".repeat((1 << 20) - 15));
     assert_eq!(post(&admin, "text/plain", longest).await.status, 201);
-    assert_eq!(server.database().count("modules").await, 1);
+    assert_eq!(server.count("modules").await, 1);
 }
 
 #[tokio::test]
 async fn mistake_is_reported_with_its_line_and_a_caret() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for (text, message) in [
         (
@@ -116,13 +113,10 @@ async fn mistake_is_reported_with_its_line_and_a_caret() {
             assert_eq!(answer.message(), message);
         }
     }
-    let unknown = post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await.expect(422);
-    assert!(
-        unknown.message().contains("Nowhere") && unknown.message().contains("line 2"),
-        "{}",
-        unknown.text
-    );
-    assert_eq!(server.database().count("modules").await, 0);
+    let unknown =
+        post(&admin, "text/plain", "module m;\nselect * from Nowhere;").await.expect_message(422, "Nowhere");
+    assert!(unknown.message().contains("line 2"), "{}", unknown.text);
+    assert_eq!(server.count("modules").await, 0);
 }
 
 #[tokio::test]
@@ -254,8 +248,8 @@ async fn deleted_module_is_gone() {
 
 #[tokio::test]
 async fn reading_and_writing_need_their_roles() {
-    let server = TestServer::shared().await;
-    let module = deploy(&server.admin(), &marking("marks", "one")).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let module = deploy(&admin, &marking("marks", "one")).await;
     let path = path_of(&module);
     let reader = server.user_with("reader", &["ROLE_CEP_MANAGEMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_CEP_MANAGEMENT_ADMIN"]).await;

@@ -2,17 +2,14 @@
 
 use std::collections::HashSet;
 
-use serde_json::json;
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn deletion_takes_what_its_filters_find_and_nothing_else() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let child = create_below(&admin, &agent, "sensor").await;
     let other = create_agent(&admin, "other").await;
-    let bulk = "UPDATE operations SET bulk_operation = 7 WHERE id = $1";
+    let bulk = "UPDATE operations SET bulk_operation = 7 WHERE tenant = $1 AND id = $2";
 
     for (filter, left) in [
         (format!("agentId={agent}"), vec![2]),
@@ -31,7 +28,7 @@ async fn deletion_takes_what_its_filters_find_and_nothing_else() {
             ids.push(queue(&admin, device).await);
         }
         change(&admin, &ids[1], json!({"status": "EXECUTING", "plat_Command": {}})).await;
-        server.database().execute(bulk, &[&id_of(&ids[2]).parse::<i64>().unwrap()]).await;
+        server.execute(bulk, &[&id_of(&ids[2]).parse::<i64>().unwrap()]).await;
 
         let answer = admin.delete(&format!("{OPERATIONS}?{filter}")).await;
 
@@ -44,15 +41,15 @@ async fn deletion_takes_what_its_filters_find_and_nothing_else() {
 
 #[tokio::test]
 async fn deletion_without_a_filter_takes_everything() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     // There are more operations than one step deletes.
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
-        SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 4500)";
-    server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
+        SELECT $1, nextval('operation_ids'), $2, 'PENDING', now(), '{}' FROM generate_series(1, 4500)";
+    server.execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
 
     assert_eq!(admin.delete(OPERATIONS).await.status, 204);
 
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
     assert_eq!(admin.delete(OPERATIONS).await.status, 204, "of nothing");
 }
 
@@ -69,10 +66,10 @@ async fn wrong_filter_deletes_nothing() {
 
 #[tokio::test]
 async fn each_deletion_is_published_up_to_a_thousand() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
-        SELECT 'main', nextval('operation_ids'), $1, 'PENDING', now(), '{}' FROM generate_series(1, 1200)";
-    server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
+        SELECT $1, nextval('operation_ids'), $2, 'PENDING', now(), '{}' FROM generate_series(1, 1200)";
+    server.execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
     let session = admin.listen(&format!("/operations/{agent}")).await;
 
     assert_eq!(admin.delete(&format!("{OPERATIONS}?deviceId={agent}")).await.status, 204);
@@ -101,8 +98,8 @@ async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
     };
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
         current_database()";
-    crate::harness::eventually("a deletion that waits", async || {
-        (server.database().query(waiting, &[]).await[0].get::<_, i64>(0) > 0).then_some(())
+    crate::harness::until("a deletion that waits", async || {
+        server.database().query(waiting, &[]).await[0].get::<_, i64>(0) > 0
     })
     .await;
     holder.batch_execute("COMMIT").await.unwrap();

@@ -1,9 +1,6 @@
 //! Filters of the collection, and what its members show (O-06, O-07).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, queue};
-use crate::harness::{Caller, TestServer, without};
+use super::*;
 
 /// Operations of an agent with a child and a grandchild, and of another agent.
 struct Fleet {
@@ -18,7 +15,7 @@ struct Fleet {
 
 impl Fleet {
     async fn create() -> Self {
-        let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+        let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
         let child = create_below(&admin, &agent, "bus").await;
         let grandchild = create_below(&admin, &child, "sensor").await;
         let other = create_agent(&admin, "other").await;
@@ -114,8 +111,9 @@ async fn dates_bound_the_creation_time_from_both_ends() {
     let fleet = Fleet::create().await;
     // The operations are one day apart, from the second of January.
     let spread = "UPDATE operations SET created_at = '2024-01-01T00:00:00Z'::timestamptz \
-        + (SELECT count(*) FROM operations o WHERE o.id <= operations.id) * interval '1 day'";
-    fleet.server.database().execute(spread, &[]).await;
+        + (SELECT count(*) FROM operations o WHERE o.tenant = $1 AND o.id <= operations.id) * interval '1 day' \
+        WHERE tenant = $1";
+    fleet.server.execute(spread, &[]).await;
     let Fleet { agent, .. } = &fleet;
 
     for filter in [String::new(), format!("&agentId={agent}&status=PENDING"), format!("&agentId={agent}")] {
@@ -149,8 +147,8 @@ async fn bulk_operation_filters_alone_and_with_the_others() {
     let fleet = Fleet::create().await;
     let Fleet { agent, other, .. } = &fleet;
     let ids: Vec<i64> = fleet.ids(&[0, 2, 4]).iter().map(|id| id.parse().unwrap()).collect();
-    let made = "UPDATE operations SET bulk_operation = 7 WHERE id = ANY($1)";
-    fleet.server.database().execute(made, &[&ids]).await;
+    let made = "UPDATE operations SET bulk_operation = 7 WHERE tenant = $1 AND id = ANY($2)";
+    fleet.server.execute(made, &[&ids]).await;
     change(&fleet.admin, &fleet.operations[2], json!({"status": "FAILED"})).await;
 
     fleet.assert_found("bulkOperationId=7", &[0, 2, 4]).await;

@@ -1,9 +1,6 @@
 //! Hostile bodies and parameters.
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, found, id_of, path_of, queue};
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn broken_bodies_are_refused_and_change_nothing() {

@@ -1,10 +1,7 @@
 //! An agent below an agent has operations of its own (O-06a).
 
-use serde_json::json;
-
-use super::{AGENTS, OPERATIONS, create_agent, create_below, found, id_of, place_below, queue};
+use super::*;
 use crate::harness::csv::send;
-use crate::harness::{Caller, TestServer};
 
 /// An agent `outer` of a device user, below it an agent `inner` of the same user, and a device below each.
 struct Nested {
@@ -19,7 +16,7 @@ struct Nested {
 
 impl Nested {
     async fn create() -> Self {
-        let server = TestServer::start().await;
+        let server = TestServer::shared().await;
         let (admin, user) = (server.admin(), server.device_user("g1").await);
         let (outer, inner) = (create_agent(&user, "outer").await, create_agent(&user, "inner").await);
         place_below(&user, &outer, &inner).await;
@@ -51,10 +48,7 @@ async fn operations_belong_to_the_nearest_agent_in_every_list() {
     }
     let counted = admin.read(&format!("{OPERATIONS}?agentId={outer}&pageSize=1&withTotalPages=true")).await;
     assert_eq!(counted["statistics"]["totalPages"], 2);
-    let permission = json!({outer.clone(): ["OPERATION:*:READ"]});
-    let joe = server.user_with("joe", &[]).await;
-    let grant = "UPDATE users SET device_permissions = $1 WHERE name = 'joe'";
-    server.database().execute(grant, &[&permission]).await;
+    let joe = server.user_permitted("joe", outer, &["OPERATION:*:READ"]).await;
     assert_eq!(found(&joe, &format!("agentId={outer}")).await, operations[..2], "whoever asks");
 }
 

@@ -1,9 +1,6 @@
 //! The collection for callers without the role (P-07, U-12).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn permission_on_a_device_shows_its_operations_and_those_below() {

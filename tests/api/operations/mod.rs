@@ -19,7 +19,7 @@ mod update;
 use crate::harness::operations::{
     AGENTS, OPERATIONS, change, create_agent, create_below, id_of, path_of, place_below, queue,
 };
-use crate::harness::{Caller, Session};
+use crate::harness::prelude::*;
 
 /// Takes a device off another.
 async fn take_off(caller: &Caller, parent: &str, device: &str) {

@@ -1,9 +1,6 @@
 //! Processing modes of operations (M-01 to M-03).
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, listen_as, path_of, queue};
-use crate::harness::{Caller, Response, TestServer, without};
+use super::*;
 
 async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Value) -> Response {
     let request = caller.request(method, path).accepting_json();
@@ -12,7 +9,7 @@ async fn send(caller: &Caller, method: &str, path: &str, mode: &str, body: &Valu
 
 #[tokio::test]
 async fn transient_operation_is_published_and_neither_stored_nor_given_to_an_agent() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let (watcher, executor) =
         (admin.listen(&format!("/operations/{agent}")).await, listen_as(&admin, &agent).await);
 
@@ -24,7 +21,7 @@ async fn transient_operation_is_published_and_neither_stored_nor_given_to_an_age
     assert_eq!((answer.status, answer.header("Location")), (201, Some(&*link)));
     let expected = json!({"self": link, "deviceId": agent, "status": "PENDING", "plat_Restart": {}});
     assert_eq!(without(&operation, &["creationTime"]), expected);
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
     let told = watcher.receive(1).await;
     assert_eq!(told[0]["data"], json!({"realtimeAction": "CREATE", "data": operation}));
     let stored = queue(&admin, &agent).await;
@@ -66,7 +63,7 @@ async fn quiescent_is_persistent_and_cep_is_refused() {
 
 #[tokio::test]
 async fn transient_change_is_published_and_not_stored_and_transient_deletion_deletes_nothing() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let operation = queue(&admin, &agent).await;
     let watcher = admin.listen("/operations/*").await;
 
@@ -77,7 +74,7 @@ async fn transient_change_is_published_and_not_stored_and_transient_deletion_del
     assert_eq!((changed.status, &changed.json()["status"]), (200, &json!("EXECUTING")));
     assert_eq!(deleted.status, 204);
     assert_eq!(admin.read(&path_of(&operation)).await, operation);
-    assert_eq!(server.database().count("audit_records").await, 0);
+    assert_eq!(server.count("audit_records").await, 0);
     let told = watcher.receive(1).await;
     assert_eq!(told[0]["data"], json!({"realtimeAction": "UPDATE", "data": changed.json()}));
 }

@@ -1,14 +1,6 @@
 //! Operations of devices that move or go (O-06, I-10).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{
-    OPERATIONS, change, create_agent, create_below, found, id_of, listen_as, path_of, place_below, queue,
-    take_off,
-};
-use crate::harness::{TestServer, within};
+use super::*;
 
 #[tokio::test]
 async fn pending_operations_go_with_a_device_that_moves_to_another_agent() {
@@ -60,20 +52,20 @@ async fn operations_go_with_their_device() {
 
 #[tokio::test]
 async fn device_with_very_many_operations_is_deleted() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let fill = "INSERT INTO operations (tenant, id, device, status, created_at, fragments) \
-        SELECT 'main', nextval('operation_ids'), $1, 'SUCCESSFUL', now(), '{}' FROM generate_series(1, 100000)";
-    server.database().execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
+        SELECT $1, nextval('operation_ids'), $2, 'SUCCESSFUL', now(), '{}' FROM generate_series(1, 100000)";
+    server.execute(fill, &[&agent.parse::<i64>().unwrap()]).await;
 
     let path = format!("/inventory/managedObjects/{agent}");
     within(Duration::from_secs(60), "a device to be deleted", admin.delete(&path)).await.expect(204);
 
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
 }
 
 #[tokio::test]
 async fn operation_and_deletion_of_its_device_at_once_leave_nothing_behind() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for _ in 0..10 {
         let agent = create_agent(&admin, "gateway").await;
@@ -90,5 +82,5 @@ async fn operation_and_deletion_of_its_device_at_once_leave_nothing_behind() {
         }
         assert_eq!(deleted.status, 204, "{}", deleted.text);
     }
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
 }

@@ -1,9 +1,6 @@
 //! Notifications about operations: to subscribers of a device and to agents (B-01 to B-04, B-06, O-01).
 
-use serde_json::json;
-
-use super::{AGENTS, OPERATIONS, change, create_agent, create_below, id_of, listen_as, place_below, queue};
-use crate::harness::{TestServer, notifications, without};
+use super::*;
 
 #[tokio::test]
 async fn creation_and_change_are_published_on_the_channel_of_the_device() {
@@ -122,13 +119,13 @@ async fn agent_that_unsubscribes_is_no_longer_notified() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_agent_without_the_role() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let owner = server.user_with("device_1", &["ROLE_INVENTORY_CREATE"]).await;
     let agent = create_agent(&owner, "gateway").await;
-    let foreign = create_agent(&server.admin(), "other").await;
+    let foreign = create_agent(&admin, "other").await;
     let session = listen_as(&owner, &agent).await;
 
-    queue(&server.admin(), &agent).await;
+    queue(&admin, &agent).await;
 
     assert_eq!(session.receive(1).await[0]["data"]["deviceId"], agent);
     let refused = owner.session().await.on(AGENTS).subscribe(&format!("/{foreign}")).await;

@@ -1,9 +1,6 @@
 //! The order of the queue: creation (O-06, C-13).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, queue};
-use crate::harness::TestServer;
+use super::*;
 
 #[tokio::test]
 async fn operations_of_two_servers_come_in_the_order_they_were_queued() {
@@ -49,11 +46,11 @@ async fn operations_queued_at_once_have_one_order_everywhere() {
 
 #[tokio::test]
 async fn clock_that_was_set_back_does_not_let_an_operation_overtake() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let first = queue(&admin, &agent).await;
     // The time of the row is set as if the clock had been an hour ahead.
-    let ahead = "UPDATE operations SET created_at = created_at + interval '1 hour'";
-    server.database().execute(ahead, &[]).await;
+    let ahead = "UPDATE operations SET created_at = created_at + interval '1 hour' WHERE tenant = $1";
+    server.execute(ahead, &[]).await;
 
     let later = [queue(&admin, &agent).await, queue(&admin, &agent).await];
 

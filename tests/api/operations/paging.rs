@@ -1,25 +1,15 @@
 //! Pages of the collection (P-01 to P-06).
 
-use serde_json::Value;
-
-use super::{OPERATIONS, create_below, id_of, queue};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Ids of all pages that the links `next` lead to.
 async fn followed(caller: &Caller, first: &str) -> Vec<Vec<String>> {
-    let (mut pages, mut next) = (Vec::new(), Some(first.to_owned()));
-    while let Some(link) = next {
-        let page = caller.read(&link).await;
-        let operations: &Vec<Value> = page["operations"].as_array().unwrap();
-        pages.push(operations.iter().map(|operation| id_of(operation).to_owned()).collect());
-        next = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
-    pages
+    caller.pages(first).await.iter().map(|page| ids(page, "operations")).collect()
 }
 
 #[tokio::test]
 async fn following_next_gives_each_operation_once_in_order_by_every_way() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let children = [create_below(&admin, &agent, "a").await, create_below(&admin, &agent, "b").await];
     let mut queued = Vec::new();
     for n in 0..7 {
@@ -27,7 +17,7 @@ async fn following_next_gives_each_operation_once_in_order_by_every_way() {
         queued.push(id_of(&queue(&admin, device).await).to_owned());
     }
     // All have the same creation time, so that only the ids determine the order.
-    server.database().execute("UPDATE operations SET created_at = now()", &[]).await;
+    server.execute("UPDATE operations SET created_at = now() WHERE tenant = $1", &[]).await;
     let reverted: Vec<String> = queued.iter().rev().cloned().collect();
 
     for filter in ["", "status=PENDING", "fragmentType=plat_Restart", "agentId", "agentId&status=PENDING"] {
@@ -78,13 +68,15 @@ async fn what_is_queued_between_two_pages_comes_behind() {
 
 #[tokio::test]
 async fn operations_of_a_bulk_operation_are_paged_in_order() {
-    let (server, admin, agent) = TestServer::start().await.with_agent("gateway").await;
+    let (server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
     let mut queued = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
         let device = create_below(&admin, &agent, name).await;
         queued.push(id_of(&queue(&admin, &device).await).to_owned());
     }
-    server.database().execute("UPDATE operations SET bulk_operation = 5, created_at = now()", &[]).await;
+    server
+        .execute("UPDATE operations SET bulk_operation = 5, created_at = now() WHERE tenant = $1", &[])
+        .await;
 
     for (order, expected) in [("", queued.clone()), ("&revert=true", queued.into_iter().rev().collect())] {
         let pages = followed(&admin, &format!("{OPERATIONS}?pageSize=2&bulkOperationId=5{order}")).await;

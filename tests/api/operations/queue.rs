@@ -1,9 +1,6 @@
 //! POST of an operation (O-01, O-04, O-10).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, place_below, queue};
-use crate::harness::{RawConnection, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn operation_for_an_agent_is_pending_with_what_was_given() {
@@ -20,16 +17,6 @@ async fn operation_for_an_agent_is_pending_with_what_was_given() {
     let rest = json!({"deviceId": agent, "status": "PENDING", "plat_Restart": {}, "description": "Restart", "n": 1.5});
     assert_eq!(without(&operation, &["self", "id", "creationTime"]), rest);
     assert_eq!(admin.read(&path_of(&operation)).await, operation);
-}
-
-#[tokio::test]
-async fn post_without_accept_returns_its_location_alone() {
-    let (_server, admin, agent) = TestServer::shared().await.with_agent("gateway").await;
-
-    let answer = RawConnection::without_accept(&admin, "POST", OPERATIONS, &json!({"deviceId": agent})).await;
-
-    assert_eq!((answer.status, &*answer.text), (201, ""));
-    assert_eq!(admin.read(answer.header("Location").unwrap()).await["status"], "PENDING");
 }
 
 #[tokio::test]
@@ -84,7 +71,7 @@ async fn device_anywhere_below_an_agent_takes_operations() {
 
 #[tokio::test]
 async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() {
-    let (server, admin, lonely) = TestServer::start().await.with_device("pump").await;
+    let (server, admin, lonely) = TestServer::shared().await.with_device("pump").await;
     // An asset of an agent is not controlled by it.
     let agent = create_agent(&admin, "gateway").await;
     let path = format!("/inventory/managedObjects/{agent}/childAssets");
@@ -100,7 +87,7 @@ async fn device_that_belongs_to_no_agent_is_refused_with_a_message_of_its_own() 
         assert!(answer.message().contains(device.as_str()), "{}", answer.text);
         assert!(answer.message().contains("neither an agent"), "{}", answer.text);
     }
-    assert_eq!(server.database().count("operations").await, 0);
+    assert_eq!(server.count("operations").await, 0);
 }
 
 #[tokio::test]
@@ -133,9 +120,9 @@ async fn object_that_becomes_an_agent_takes_operations_from_then_on() {
 
 #[tokio::test]
 async fn device_of_another_tenant_is_unknown() {
-    let server = TestServer::start_with_tenant("plant7", "plant7.example.com").await;
-    let agent = create_agent(&server.admin(), "gateway").await;
-    let operation = queue(&server.admin(), &agent).await;
+    let (server, admin) = TestServer::start_with_tenant("plant7", "plant7.example.com").await.with_admin();
+    let agent = create_agent(&admin, "gateway").await;
+    let operation = queue(&admin, &agent).await;
     let other = server.caller("plant7/admin", crate::harness::ADMIN_PASSWORD);
 
     assert_eq!(other.post(OPERATIONS, &json!({"deviceId": agent})).await.status, 422);
@@ -145,5 +132,5 @@ async fn device_of_another_tenant_is_unknown() {
         assert_eq!(found(&other, parameters).await, [""; 0], "{parameters}");
     }
     assert_eq!(other.delete(OPERATIONS).await.status, 204);
-    assert_eq!(found(&server.admin(), "").await, [id_of(&operation)]);
+    assert_eq!(found(&admin, "").await, [id_of(&operation)]);
 }

@@ -1,13 +1,8 @@
 //! An agent that subscribes and then asks what is PENDING never misses an operation created in between.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
-use futures_util::future::join_all;
-use serde_json::json;
-
-use super::{AGENTS, OPERATIONS, create_agent, id_of, place_below, queue};
-use crate::harness::{Caller, Session, TestServer, eventually, notifications};
+use super::*;
 
 /// Operations created while an agent subscribes and asks, summed over all agents.
 const RACES: usize = 10_000;
@@ -55,13 +50,13 @@ impl Agent {
 
     /// Waits until the agent was notified of every operation that it did not find.
     async fn hear(&self, mut missing: HashSet<&str>) {
-        eventually("operations that an agent neither found nor was told of", async || {
+        until("operations that an agent neither found nor was told of", async || {
             if !missing.is_empty() {
                 for told in notifications(&self.session.glance().await) {
                     missing.remove(id_of(&told["data"]));
                 }
             }
-            missing.is_empty().then_some(())
+            missing.is_empty()
         })
         .await;
     }

@@ -1,37 +1,6 @@
 //! Tests who may queue, read and change operations (docs/rules.md#operations; I-06).
 
-use serde_json::json;
-
-use super::{OPERATIONS, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::TestServer;
-
-#[tokio::test]
-async fn admin_role_writes_and_does_not_read() {
-    let server = TestServer::shared().await;
-    let agent = create_agent(&server.admin(), "gateway").await;
-    let writer = server.user_with("writer", &["ROLE_DEVICE_CONTROL_ADMIN"]).await;
-
-    let operation = queue(&writer, &agent).await;
-
-    assert_eq!(writer.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 200);
-    assert_eq!(writer.get(&path_of(&operation)).await.status, 403);
-    assert_eq!(writer.get(OPERATIONS).await.status, 403);
-    assert_eq!(writer.delete(OPERATIONS).await.status, 204);
-}
-
-#[tokio::test]
-async fn read_role_reads_and_does_not_write() {
-    let server = TestServer::shared().await;
-    let agent = create_agent(&server.admin(), "gateway").await;
-    let operation = queue(&server.admin(), &agent).await;
-    let reader = server.user_with("reader", &["ROLE_DEVICE_CONTROL_READ"]).await;
-
-    assert_eq!(reader.read(&path_of(&operation)).await, operation);
-    assert_eq!(found(&reader, &format!("agentId={agent}")).await, [id_of(&operation)]);
-    assert_eq!(reader.post(OPERATIONS, &json!({"deviceId": agent})).await.status, 403);
-    assert_eq!(reader.put(&path_of(&operation), &json!({"status": "EXECUTING"})).await.status, 403);
-    assert_eq!(reader.delete(OPERATIONS).await.status, 403);
-}
+use super::*;
 
 #[tokio::test]
 async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
@@ -53,8 +22,7 @@ async fn owner_of_an_agent_queues_and_changes_for_everything_below() {
 
 #[tokio::test]
 async fn owner_of_an_agent_reads_its_operations_and_not_all() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let agent = create_agent(&owner, "gateway").await;
     let operation = queue(&owner, &agent).await;
 
@@ -65,8 +33,7 @@ async fn owner_of_an_agent_reads_its_operations_and_not_all() {
 
 #[tokio::test]
 async fn who_may_not_write_learns_nothing_of_agents() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let nobody = server.user_with("nobody", &[]).await;
 
     nobody.post(OPERATIONS, &json!({"deviceId": device})).await.expect_error(403, "security/Forbidden");

@@ -1,9 +1,6 @@
 //! Two server processes on one database stay correct.
 
-use serde_json::{Value, json};
-
-use super::{OPERATIONS, change, create_agent, create_below, found, id_of, path_of, queue};
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 async fn two_servers() -> [TestServer; 2] {
     let database = TestDatabase::create().await;
@@ -28,7 +25,7 @@ async fn operation_taken_up_at_both_at_once_changes_once() {
         for put in puts {
             assert_eq!(put.await.unwrap()["status"], "EXECUTING");
         }
-        assert_eq!(servers[0].database().audit_records(id_of(&operation)).await.len(), 1);
+        assert_eq!(servers[0].audit_records(id_of(&operation)).await.len(), 1);
     }
     // The sessions of both servers receive what either of them writes.
     let last = queue(&callers[0], &agent).await;

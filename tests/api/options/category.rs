@@ -1,9 +1,6 @@
 //! The options of a category: GET and PUT of `/tenant/options/<category>`.
 
-use serde_json::json;
-
-use super::{OPTIONS, management, option_of};
-use crate::harness::TestServer;
+use super::*;
 
 const MAIL: &str = "/tenant/options/mail";
 
@@ -35,9 +32,9 @@ async fn put_of_a_category_merges_and_null_removes() {
 
 #[tokio::test]
 async fn empty_put_of_a_category_changes_nothing() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().put(MAIL, &json!({})).await;
+    let answer = admin.put(MAIL, &json!({})).await;
 
     assert_eq!((answer.status, answer.json()), (200, json!({})));
 }
@@ -69,7 +66,7 @@ async fn option_that_is_not_editable_refuses_the_whole_put() {
 
 #[tokio::test]
 async fn writers_of_the_same_keys_do_not_stop_each_other() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
     let body = |keys: &mut dyn Iterator<Item = &String>| {
         keys.map(|key| (key.clone(), json!("v"))).collect::<serde_json::Map<_, _>>()
@@ -87,5 +84,5 @@ async fn writers_of_the_same_keys_do_not_stop_each_other() {
     for writer in writers {
         assert_eq!(writer.await.unwrap(), 200);
     }
-    assert_eq!(server.database().count("options").await, 40);
+    assert_eq!(server.count("options").await, 40);
 }

@@ -1,9 +1,6 @@
 //! `PUT /tenant/options/<category>/<key>/editable`.
 
-use serde_json::json;
-
-use super::{OPTIONS, management, option_of};
-use crate::harness::TestServer;
+use super::*;
 
 const HOST: &str = "/tenant/options/mail/host";
 const EDITABLE: &str = "/tenant/options/mail/host/editable";
@@ -59,7 +56,7 @@ async fn management_says_so_of_the_options_of_other_tenants() {
 
 #[tokio::test]
 async fn only_management_says_what_is_editable() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
     assert_eq!(admin.put(EDITABLE, &json!({"editable": "false"})).await.status, 403);

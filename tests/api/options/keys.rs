@@ -1,10 +1,7 @@
 //! Keys of tokens speak for any user: who may write them (T-09).
 
-use serde_json::{Value, json};
-
-use super::{OPTIONS, option_of};
+use super::*;
 use crate::harness::issuer::{OTHER, RSA_512, RSA_1024, RSA_2048};
-use crate::harness::{Caller, Response, TestServer};
 
 const CATEGORY: &str = "/tenant/options/token.publicKey";
 
@@ -20,7 +17,7 @@ async fn write(caller: &Caller) -> [Response; 4] {
 
 #[tokio::test]
 async fn keys_of_tokens_need_the_right_to_administer_users() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let manager = server.user_with("manager", &["ROLE_OPTION_MANAGEMENT_ADMIN"]).await;
     let users = server.user_with("users", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
     let both = ["ROLE_OPTION_MANAGEMENT_ADMIN", "ROLE_USER_MANAGEMENT_ADMIN"];
@@ -31,7 +28,7 @@ async fn keys_of_tokens_need_the_right_to_administer_users() {
             assert_eq!((answer.status, &*answer.error()), (403, "security/Forbidden"), "{}", answer.text);
         }
     }
-    assert_eq!(server.database().count("options").await, 0);
+    assert_eq!(server.count("options").await, 0);
     assert_eq!(
         manager.post(OPTIONS, &option_of("mail", "host", "a")).await.status,
         201,
@@ -52,7 +49,7 @@ async fn category_of_keys_is_refused_before_the_body() {
 
 #[tokio::test]
 async fn changes_are_audited_with_the_values_of_keys_and_without_those_of_other_options() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
 
     write(&admin).await;
@@ -76,10 +73,10 @@ async fn changes_are_audited_with_the_values_of_keys_and_without_those_of_other_
         ]),
         record(vec![change("tm", json!(RSA_2048.public), none.clone(), "REMOVED")]),
     ];
-    assert_eq!(server.database().audit_records("token.publicKey").await, expected);
-    let of_mail = server.database().audit_records("mail").await;
+    assert_eq!(server.audit_records("token.publicKey").await, expected);
+    let of_mail = server.audit_records("mail").await;
     assert_eq!(of_mail, [record(vec![change("host", Value::Null, Value::Null, "ADDED")])]);
-    assert_eq!(server.database().count("audit_records").await, 5);
+    assert_eq!(server.count("audit_records").await, 5);
     let page = admin.read("/audit/auditRecords?type=Option&pageSize=1").await;
     let link = page["auditRecords"][0]["source"]["self"].as_str().unwrap();
     assert_eq!(admin.get(link).await.status, 200, "{link}");
@@ -87,7 +84,7 @@ async fn changes_are_audited_with_the_values_of_keys_and_without_those_of_other_
 
 #[tokio::test]
 async fn value_that_is_no_public_key_is_422_and_says_what_it_is_instead() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     let key = RSA_2048.public;
     let labelled = |label: &str| key.replace("PUBLIC KEY", label);
 
@@ -113,7 +110,7 @@ async fn value_that_is_no_public_key_is_422_and_says_what_it_is_instead() {
     }
     let secret = admin.put(&format!("{CATEGORY}/credentials.x"), &json!({"value": key})).await.expect(422);
     assert!(secret.message().contains("credentials."), "{}", secret.text);
-    assert_eq!(server.database().count("options").await, 0);
+    assert_eq!(server.count("options").await, 0);
     // Windows writes other line ends, and a form may lose all of them.
     for value in [key.replace('\n', "\r\n"), key.replace('\n', "")] {
         admin.put(&format!("{CATEGORY}/tm"), &json!({"value": value})).await.expect(200);

@@ -1,9 +1,6 @@
 //! `GET /tenant/options`.
 
-use serde_json::{Value, json};
-
-use super::{OPTIONS, option_of};
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 fn names(page: &Value) -> Vec<String> {
     let name = |option: &Value| {
@@ -25,8 +22,7 @@ async fn options_are_sorted_by_category_and_key_and_always_counted() {
     let expected = ["B/z", "a b/c", "access.control/allow.origin", "b/B", "b/a", "b/b"];
     assert_eq!(names(&page), expected);
     assert_eq!(page["statistics"], json!({"totalPages": 1, "pageSize": 10, "currentPage": 1}));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}optionCollection+json")), "{media_type}");
+    answer.expect_media("optionCollection");
 }
 
 #[tokio::test]
@@ -37,15 +33,10 @@ async fn next_links_lead_through_all_options_once() {
     }
     let all = names(&admin.read("/tenant/options?pageSize=100").await);
 
-    let mut seen = Vec::new();
-    let mut link = Some(format!("{OPTIONS}?pageSize=3&withTotalPages=true"));
-    while let Some(path) = link {
-        let page = admin.read(&path).await;
-        assert_eq!(page["statistics"]["totalPages"], 4);
-        seen.extend(names(&page));
-        link = page["next"].as_str().map(ToOwned::to_owned);
-    }
+    let pages = admin.pages(&format!("{OPTIONS}?pageSize=3&withTotalPages=true")).await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 4), "{pages:?}");
+    let seen: Vec<_> = pages.iter().flat_map(names).collect();
     assert_eq!((seen.len(), &seen), (10, &all));
     assert_eq!(names(&admin.read("/tenant/options?pageSize=3&currentPage=2").await), all[3..6]);
 }

@@ -8,8 +8,7 @@ mod secrets;
 mod single;
 mod system;
 
-use serde_json::{Value, json};
-
+use crate::harness::prelude::*;
 use crate::harness::tenants::management;
 
 const OPTIONS: &str = "/tenant/options";

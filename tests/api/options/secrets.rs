@@ -1,18 +1,17 @@
 //! Options whose keys start with `credentials.` (Z-05).
 
 use platform_front::secrets::password::SecretKey;
-use serde_json::json;
 
-use super::{OPTIONS, option_of};
-use crate::harness::TestServer;
+use super::*;
 
 const SECRET: &str = "/tenant/options/mail/credentials.password";
 const SHOWN: &str = "<<Encrypted>>";
 
 /// The value as it is stored.
 async fn stored(server: &TestServer) -> String {
-    let rows =
-        server.database().query("SELECT value FROM options WHERE key = 'credentials.password'", &[]).await;
+    let rows = server
+        .rows("SELECT value FROM options WHERE tenant = $1 AND key = 'credentials.password'", &[])
+        .await;
     rows[0].get(0)
 }
 
@@ -36,8 +35,8 @@ async fn secret_is_never_shown() {
 
 #[tokio::test]
 async fn secret_is_stored_sealed_for_its_place() {
-    let server = TestServer::start().await;
-    server.admin().create(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    admin.create(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
 
     let stored = stored(&server).await;
 
@@ -51,7 +50,7 @@ async fn secret_is_stored_sealed_for_its_place() {
 
 #[tokio::test]
 async fn place_holder_written_back_leaves_the_secret() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     admin.create(OPTIONS, &option_of("mail", "credentials.password", "hunter-2")).await;
     let before = stored(&server).await;
 
@@ -67,11 +66,11 @@ async fn place_holder_written_back_leaves_the_secret() {
 
 #[tokio::test]
 async fn place_holder_of_nothing_is_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    server.admin().post(OPTIONS, &option_of("mail", "credentials.password", SHOWN)).await.expect(422);
+    admin.post(OPTIONS, &option_of("mail", "credentials.password", SHOWN)).await.expect(422);
 
-    assert_eq!(server.database().count("options").await, 0);
+    assert_eq!(server.count("options").await, 0);
 }
 
 #[tokio::test]

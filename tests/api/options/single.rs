@@ -1,9 +1,6 @@
 //! One option: POST, GET, PUT, DELETE.
 
-use serde_json::{Value, json};
-
-use super::{OPTIONS, option_of};
-use crate::harness::{MEDIA, RawConnection, TestServer, redacted, without};
+use super::*;
 
 const HOST: &str = "/tenant/options/mail/host";
 
@@ -58,8 +55,7 @@ async fn responses_have_the_media_type_of_options_and_no_body_without_accept() {
     let read = admin.get(HOST).await;
 
     assert_eq!((silent.status, &*silent.text), (200, ""));
-    let media_type = read.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}option+json")), "{media_type}");
+    read.expect_media("option");
 }
 
 #[tokio::test]
@@ -98,7 +94,7 @@ async fn names_have_at_most_256_characters() {
 
 #[tokio::test]
 async fn missing_members_are_listed_and_wrong_ones_named() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let missing = admin.post(OPTIONS, &json!({"key": null})).await;
     let message = "Following mandatory fields should be included: category,key,value";
@@ -108,11 +104,10 @@ async fn missing_members_are_listed_and_wrong_ones_named() {
         for (method, path) in [("POST", OPTIONS), ("PUT", HOST)] {
             let mut body = option_of("mail", "host", "a");
             body["value"] = value.clone();
-            let answer = admin.request(method, path).json(&body).send().await.expect(422);
-            assert!(answer.message().contains("'value'"), "{}", answer.message());
+            admin.request(method, path).json(&body).send().await.expect_message(422, "'value'");
         }
     }
-    assert_eq!(server.database().count("options").await, 0);
+    assert_eq!(server.count("options").await, 0);
 }
 
 #[tokio::test]
@@ -137,8 +132,8 @@ async fn hostile_paths_and_bodies_are_4xx() {
 
 #[tokio::test]
 async fn read_role_reads_and_admin_role_writes() {
-    let server = TestServer::shared().await;
-    server.admin().create(OPTIONS, &option_of("mail", "host", "a")).await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    admin.create(OPTIONS, &option_of("mail", "host", "a")).await;
     let reader = server.user_with("reader", &["ROLE_OPTION_MANAGEMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_OPTION_MANAGEMENT_ADMIN"]).await;
     let paths = [OPTIONS, HOST, "/tenant/options/mail"];
@@ -171,16 +166,4 @@ async fn predefined_option_has_its_value_until_it_is_set_and_again_when_it_is_de
     assert_eq!(admin.delete(path).await.status, 204);
     assert_eq!(value().await, "*");
     assert_eq!(without(&admin.read(path).await, &["self"]), option_of("access.control", "allow.origin", "*"));
-}
-
-#[tokio::test]
-async fn unknown_processing_mode_is_422() {
-    let (_server, admin) = TestServer::shared().await.with_admin();
-
-    for (method, path) in
-        [("POST", OPTIONS), ("PUT", HOST), ("DELETE", HOST), ("PUT", "/tenant/options/mail")]
-    {
-        let request = admin.request(method, path).header("X-Platform-Processing-Mode", "SOMETIMES");
-        request.json(&option_of("mail", "host", "a")).send().await.expect(422);
-    }
 }

@@ -1,16 +1,14 @@
 //! `GET /tenant/system/options`.
 
-use serde_json::json;
-
-use crate::harness::{TestServer, redacted};
+use super::*;
 
 const SYSTEM: &str = "/tenant/system/options";
 
 #[tokio::test]
 async fn version_of_the_server_is_an_option() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let option = server.admin().read("/tenant/system/options/system/version").await;
+    let option = admin.read("/tenant/system/options/system/version").await;
 
     let expected = json!({
         "self": "<base>/tenant/system/options/system/version",
@@ -38,10 +36,10 @@ async fn system_options_are_listed_with_their_links() {
 
 #[tokio::test]
 async fn unknown_system_option_is_404() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in ["system/unknown", "unknown/version", "%00/x"] {
-        server.admin().get(&format!("{SYSTEM}/{path}")).await.expect_error(404, "tenants/Not Found");
+        admin.get(&format!("{SYSTEM}/{path}")).await.expect_error(404, "tenants/Not Found");
     }
 }
 

@@ -5,17 +5,12 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use crate::harness::{
-    Caller, Program, TestDatabase, eventually, place_program, run, scratch, scratch_with_data,
-};
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use super::*;
 
 /// Runs a command and returns its exit code and its error output.
 fn outcome(command: Command) -> (Option<i32>, String) {
@@ -142,16 +137,16 @@ async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_
     drop(server);
     let file = directory.path().join("b.zip");
     let broken = with_entry(&file, "database.dump", |_| b"nonsense".to_vec());
-    eventually("the end of the server's connections", async || {
+    until("the end of the server's connections", async || {
         database.disconnect();
         let (_, said) = outcome(restore(&broken, &["--replace"]));
-        said.contains("pg_restore failed").then_some(())
+        said.contains("pg_restore failed")
     })
     .await;
     assert_eq!(users().await, ["kept", "later"], "a restore that fails changes nothing");
-    eventually("the end of the test's connections", async || {
+    until("the end of the test's connections", async || {
         database.disconnect();
-        (outcome(restore("b.zip", &["--replace"])).0 == Some(0)).then_some(())
+        outcome(restore("b.zip", &["--replace"])).0 == Some(0)
     })
     .await;
     assert_eq!(users().await, ["kept"]);
@@ -159,9 +154,9 @@ async fn external_database_is_backed_up_and_restored_and_replaced_only_with_the_
     database.run_script("DROP SCHEMA public CASCADE; CREATE SCHEMA public").await;
     refuse(backup("empty.zip"), "nothing to back up");
     assert!(!directory.path().join("empty.zip").exists());
-    eventually("the restore into the empty database", async || {
+    until("the restore into the empty database", async || {
         database.disconnect();
-        (outcome(restore("b.zip", &[])).0 == Some(0)).then_some(())
+        outcome(restore("b.zip", &[])).0 == Some(0)
     })
     .await;
     assert_eq!(users().await, ["kept"]);
@@ -276,10 +271,7 @@ async fn restore_that_was_killed_is_undone_or_repeated_and_no_server_starts_mean
     let (directory, database) = (scratch(), TestDatabase::create().await);
     let command = |arguments: &[&str]| apart(&database, directory.path(), arguments);
     let until_it_ends = async |arguments: &[&str]| {
-        eventually("the end of connections", async || {
-            (outcome(command(arguments)).0 == Some(0)).then_some(())
-        })
-        .await;
+        until("the end of connections", async || outcome(command(arguments)).0 == Some(0)).await;
     };
     let later = async || {
         let found = "SELECT 1 FROM users WHERE tenant = 'main' AND name = 'later'";

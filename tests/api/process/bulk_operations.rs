@@ -2,16 +2,14 @@
 //! or left out, and the ramp is not compressed (K-05, K-11).
 
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::json;
 use time::OffsetDateTime;
 
+use super::*;
 use crate::bulk_operations::{
     BULK, LONG, assert_each_has_one, bulk_of, completed, fleet, operations, plan, shown, under_way,
 };
-use crate::harness::{Caller, Program, TestDatabase, eventually_within, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 
@@ -126,14 +124,12 @@ async fn process_that_wakes_up_after_it_was_replaced_creates_nothing_more() {
     frozen.signal(Signal::STOP);
     // A transaction that is left open delays the other server only for a while.
     let taken = "SELECT fence > 1 FROM bulk_operations";
-    eventually_within(LONG, "the other server", async || {
-        database.query(taken, &[]).await[0].get::<_, bool>(0).then_some(())
-    })
-    .await;
+    until_within(LONG, "the other server", async || database.query(taken, &[]).await[0].get::<_, bool>(0))
+        .await;
     frozen.signal(Signal::CONT);
 
-    eventually_within(LONG, "the end of the replaced run", async || {
-        frozen.log().contains("was taken over by another process").then_some(())
+    until_within(LONG, "the end of the replaced run", async || {
+        frozen.log().contains("was taken over by another process")
     })
     .await;
     let done = completed(&Caller::new(other.base(), ADMIN), &path).await;
@@ -178,9 +174,9 @@ async fn change_is_whole_or_absent_when_the_server_is_killed_meanwhile() {
         let put = tokio::spawn(async move {
             admin.request("PUT", &link).json(&json!({"creationRamp": 0.001})).try_send().await
         });
-        eventually_within(LONG, "the beginning of the change", async || {
+        until_within(LONG, "the beginning of the change", async || {
             let active = "SELECT pg_stat_activity.query FROM pg_stat_activity WHERE state = 'active'";
-            (put.is_finished() || !database.query(active, &[]).await.is_empty()).then_some(())
+            put.is_finished() || !database.query(active, &[]).await.is_empty()
         })
         .await;
         kill(program).await;

@@ -1,14 +1,12 @@
 //! `kill -9` in the middle of a bulk update of alarms: the update continues, and changes nothing twice.
 
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::json;
 use tempfile::TempDir;
 
+use super::*;
 use crate::harness::bulk_updates::{count_of, fill};
-use crate::harness::{Caller, Program, TestDatabase, eventually, eventually_within, scratch};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const ALARMS: i64 = 12_000;
@@ -34,10 +32,7 @@ async fn begin_and_signal(database: &TestDatabase, program: &Program, signal: Si
         let request = admin.request("PUT", "/alarm/alarms?resolved=false");
         request.json(&json!({"status": "CLEARED"})).try_send().await.map(|answer| answer.status)
     });
-    eventually("the middle of the bulk update", async || {
-        (count_of(database, "CLEARED").await > 1000).then_some(())
-    })
-    .await;
+    until("the middle of the bulk update", async || count_of(database, "CLEARED").await > 1000).await;
     program.signal(signal);
     asked
 }
@@ -51,8 +46,8 @@ async fn kill_in_the_middle(database: &TestDatabase, mut program: Program) {
 }
 
 async fn assert_everything_is_changed_once(database: &TestDatabase) {
-    eventually_within(PATIENCE, "the end of the bulk update", async || {
-        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    until_within(PATIENCE, "the end of the bulk update", async || {
+        database.count("bulk_alarm_updates").await == 0
     })
     .await;
     assert_eq!(count_of(database, "CLEARED").await, ALARMS);
@@ -94,8 +89,8 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
     let other = serve(&database, directories[1].path());
     let asked = begin_and_signal(&database, &frozen, Signal::STOP).await;
     // A transaction that is left open delays the others only for a while.
-    eventually_within(PATIENCE, "the end of the bulk update", async || {
-        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    until_within(PATIENCE, "the end of the bulk update", async || {
+        database.count("bulk_alarm_updates").await == 0
     })
     .await;
     assert_everything_is_changed_once(&database).await;
@@ -105,12 +100,10 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
 
     frozen.signal(Signal::CONT);
 
-    eventually("the end of the replaced run", async || {
-        frozen.log().contains("was taken over by another process").then_some(())
-    })
-    .await;
-    eventually_within(PATIENCE, "the end of the second bulk update", async || {
-        (database.count("bulk_alarm_updates").await == 0).then_some(())
+    until("the end of the replaced run", async || frozen.log().contains("was taken over by another process"))
+        .await;
+    until_within(PATIENCE, "the end of the second bulk update", async || {
+        database.count("bulk_alarm_updates").await == 0
     })
     .await;
     assert_eq!(count_of(&database, "ACTIVE").await, ALARMS);

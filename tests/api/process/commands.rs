@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use rustix::process::Signal;
 
-use crate::harness::{Caller, Program, run, scratch_with_data};
+use super::*;
 
 /// Runs a command that must succeed and returns what it printed.
 fn succeed(directory: &std::path::Path, arguments: &[&str], input: &str) -> String {

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::Value;
 
-use crate::harness::{Caller, Program, alarm_of, eventually, scratch_with_data, within};
+use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 const CLIENTS: usize = 8;
@@ -54,14 +52,8 @@ async fn post_until_refused(
 }
 
 async fn all_alarms(caller: &Caller) -> Vec<Value> {
-    let mut alarms = Vec::new();
-    let mut link = Some("/alarm/alarms?pageSize=2000".to_owned());
-    while let Some(page) = link {
-        let page = caller.read(&page).await;
-        alarms.extend_from_slice(page["alarms"].as_array().unwrap());
-        link = page.get("next").map(|next| next.as_str().unwrap().to_owned());
-    }
-    alarms
+    let pages = caller.pages("/alarm/alarms?pageSize=2000").await;
+    pages.iter().flat_map(|page| page["alarms"].as_array().unwrap().clone()).collect()
 }
 
 #[tokio::test]
@@ -78,7 +70,7 @@ async fn alarms_acknowledged_before_kill_9_are_there_exactly_once_after_the_rest
             tokio::spawn(post_until_refused(caller, device.clone(), client, answered.clone()))
         })
         .collect();
-    eventually("some load", async || (answered.load(Ordering::Relaxed) > 500).then_some(())).await;
+    until("some load", async || answered.load(Ordering::Relaxed) > 500).await;
 
     program.signal(Signal::KILL);
     program.ended_within(Duration::from_secs(5)).await;

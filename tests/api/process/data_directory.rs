@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use rustix::process::geteuid;
 
-use crate::harness::{Program, place_program, run, scratch};
+use super::*;
 
 /// The default data directory of a start as root in a directory that the account of PostgreSQL cannot enter.
 const OF_ROOT: &str = "/var/lib/platform";

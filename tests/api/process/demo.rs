@@ -2,12 +2,10 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::{Value, json};
 
-use crate::harness::{Caller, Program, eventually_within, run, scratch};
+use super::*;
 
 const PASSWORD: &str = "demo-secret";
 /// Debug builds on busy machines are slow, and some operations deliberately take half a minute.
@@ -86,12 +84,12 @@ async fn demo_is_a_server_with_a_living_fleet() {
     .await;
     for (device, series) in [(&pump, "demo_Water.pressure"), (&meter, "demo_Power.P")] {
         // The measurements of the last day, and those since the start.
-        eventually_within(SOON, "measurements", async || {
+        until_within(SOON, "measurements", async || {
             let query = format!("source={device}&dateFrom=2020-01-01&dateTo=2100-01-01&pageSize=2000");
             let page = admin.read(&format!("/measurement/measurements?{query}")).await;
             let (fragment, name) = series.split_once('.').unwrap();
             let values = page["measurements"].as_array().unwrap().iter();
-            (values.filter(|one| one[fragment][name]["value"].is_number()).count() > 150).then_some(())
+            values.filter(|one| one[fragment][name]["value"].is_number()).count() > 150
         })
         .await;
     }
@@ -144,7 +142,7 @@ async fn removed_demo_ends_and_begins_anew() {
 
     let mut program = Program::serve_with(demo(directory.path(), &["--password", PASSWORD]));
     let admin = admin(&program);
-    eventually_within(SOON, "all devices", async || (devices(&admin).await.len() == 12).then_some(())).await;
+    until_within(SOON, "all devices", async || devices(&admin).await.len() == 12).await;
     ended_well(&mut program).await;
 }
 
@@ -163,7 +161,7 @@ async fn server_that_runs_already_gets_a_demo_and_loses_it() {
     let mut fleet = Program::serve_with(at_server(&["--password", PASSWORD], "management-secret"));
     assert_eq!(removal(&fleet), ["demo", "--url", server.base(), "--remove"]);
     let admin = Caller::new(server.base(), Some(("demo/admin", PASSWORD)));
-    eventually_within(SOON, "all devices", async || (devices(&admin).await.len() == 12).then_some(())).await;
+    until_within(SOON, "all devices", async || devices(&admin).await.len() == 12).await;
     ended_well(&mut fleet).await;
 
     // The tenant exists now, so only one of its administrators can continue the demo.

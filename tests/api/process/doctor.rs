@@ -2,9 +2,7 @@
 
 use std::process::Output;
 
-use serde_json::Value;
-
-use crate::harness::{Cluster, Program, free_port, run, scratch, scratch_with_data};
+use super::*;
 
 /// Runs a command with the data and the address of a server. Returns its findings and its output.
 fn findings(

@@ -1,8 +1,6 @@
 //! The real binary on a disk with fewer free bytes than `--least-free-bytes`.
 
-use serde_json::json;
-
-use crate::harness::{Caller, OBJECTS, Program, eventually, scratch_with_data};
+use super::*;
 
 /// Starts a server that must leave this many bytes free on the disk of a data directory.
 fn leaving_free(directory: &std::path::Path, bytes: &str) -> Program {
@@ -31,10 +29,7 @@ async fn program_refuses_writes_on_a_full_disk_and_says_so_and_takes_them_again_
     // This is more than any disk has.
     let mut program = leaving_free(directory.path(), "1152921504606846976");
     let admin = of(&program);
-    eventually("a refusal", async || {
-        (admin.post(OBJECTS, &json!({"name": "motor"})).await.status == 503).then_some(())
-    })
-    .await;
+    until("a refusal", async || admin.post(OBJECTS, &json!({"name": "motor"})).await.status == 503).await;
     assert_eq!(admin.read(&link).await["name"], "pump");
     assert_eq!(admin.delete(&link).await.status, 204);
     assert_eq!(admin.read("/health/ready").await["writes"], "REFUSED");

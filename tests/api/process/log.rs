@@ -3,9 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use serde_json::json;
-
-use crate::harness::{Caller, Program, RawConnection, TestDatabase, eventually, scratch};
+use super::*;
 
 struct Logging {
     program: Program,
@@ -44,7 +42,7 @@ async fn malformed_requests_of_strangers_are_counted_and_not_logged() {
 
     let counted = "platform_http_faulty_connections_total{cause=\"malformed\"}";
     // A connection is counted when it is over, a moment after its last byte.
-    eventually("the count", async || (metric(&program, counted).await == 100).then_some(())).await;
+    until("the count", async || metric(&program, counted).await == 100).await;
     assert_eq!(admin.get("/alarm/alarms").await.status, 200);
     let log = program.log();
     assert!(!log.contains("actix_http") && log.lines().count() < 50, "{log}");
@@ -59,8 +57,7 @@ async fn malformed_requests_are_in_the_debug_log_with_their_flaw() {
     stranger.send("GET /?secret=K\u{fc}che HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(stranger.read_to_end().await.starts_with("HTTP/1.1 400"));
 
-    eventually("the line", async || program.log().contains("flaw=Target client=127.0.0.1").then_some(()))
-        .await;
+    until("the line", async || program.log().contains("flaw=Target client=127.0.0.1")).await;
     assert!(!program.log().contains("secret="), "{}", program.log());
 }
 
@@ -75,7 +72,7 @@ async fn debug_log_has_requests_and_neither_passwords_nor_their_hashes() {
 
     for (method, path) in [("POST", "/user/main/users"), ("GET", "/alarm/alarms")] {
         let told = format!("method={method} path=\"{path}\"");
-        eventually(&told, async || program.log().contains(&told).then_some(())).await;
+        until(&told, async || program.log().contains(&told)).await;
     }
     let log = program.log();
     for secret in ["mias-own-secret", "$argon2", "a pump of mias", "parameters"] {
@@ -96,8 +93,7 @@ async fn later_start_logs_no_notices_of_the_database() {
 async fn failed_request_has_a_line_with_the_id_of_its_response() {
     let Logging { program, admin, _kept } = logging("info").await;
 
-    let refused = admin.request("GET", "/alarm/alarms?dateFrom=hidden-query").send().await;
-    assert_eq!(refused.status, 422, "{}", refused.text);
+    let refused = admin.request("GET", "/alarm/alarms?dateFrom=hidden-query").send().await.expect(422);
     let id = refused.header("X-Request-Id").unwrap().to_owned();
     let of_proxy =
         admin.request("GET", "/alarm/alarms/77").header("X-Request-Id", "of-the-proxy-1").send().await;

@@ -1,8 +1,6 @@
 //! Memory stays bounded beside clients that do not read.
 
-use serde_json::json;
-
-use crate::harness::{Caller, Program, Socket, alarm_of, scratch_with_data};
+use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// The number of sockets whose client does not read.

@@ -23,3 +23,5 @@ mod setup;
 mod start;
 mod stop;
 mod systemd;
+
+use crate::harness::prelude::*;

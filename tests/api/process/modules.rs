@@ -1,11 +1,9 @@
 //! Modules of a process: which of them run, according to its metrics, and the take-over after the process was killed.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
 
+use super::*;
 use crate::harness::modules::{counting, deploy, events, events_come, marking, measure};
-use crate::harness::{Caller, Program, TestDatabase, TestServer, eventually, scratch, scratch_with_data};
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 
@@ -75,7 +73,7 @@ async fn other_server_takes_over_though_the_lease_of_a_killed_one_lasts() {
     killed.signal(Signal::KILL);
     killed.ended_within(Duration::from_secs(5)).await;
 
-    eventually("another holder", async || (holder().await.0 != before.0).then_some(())).await;
+    until("another holder", async || holder().await.0 != before.0).await;
     let admin = other.admin();
     eventually("an event of the module", async || {
         measure(&admin, &device, 20).await;
@@ -98,7 +96,7 @@ async fn deployed_modules_are_planned_once_for_each_change() {
         // Leases are renewed before modules are checked, so after the second renewal the first check is complete.
         for _ in 0..2 {
             let before = looks().await;
-            eventually("a look after the modules", async || (looks().await > before).then_some(())).await;
+            until("a look after the modules", async || looks().await > before).await;
         }
     }
 

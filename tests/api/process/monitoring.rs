@@ -3,14 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::json;
 
-use crate::harness::{
-    Caller, Program, alarm_of, free_port, other_programs_are_required, run, scratch_with_data,
-};
+use super::*;
 
 fn in_project(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -2,12 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::json;
 
-use crate::harness::{Caller, Program, TestDatabase, scratch};
+use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// The longest time from the signal to the end of the process.

@@ -10,11 +10,10 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::harness::{Program, eventually_within, free_port, scratch_with_data};
+use super::*;
 
 /// The timeout of the blocks of one document, long enough for a busy machine.
 const DOCUMENT: Duration = Duration::from_secs(300);

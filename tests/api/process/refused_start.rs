@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use crate::harness::{Program, TestDatabase, TestServer, run, scratch};
+use super::*;
 
 /// Runs a program that must fail and returns its error output.
 fn refusal(command: Command) -> String {

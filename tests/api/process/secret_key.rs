@@ -3,13 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use platform_front::secrets::password::SecretKey;
 use rustix::process::Signal;
-use serde_json::{Value, json};
 
-use crate::harness::{Caller, Program, TestDatabase, run, scratch};
+use super::*;
 
 const OPTION: [&str; 3] = ["main", "mail", "credentials.password"];
 const APPLICATIONS: &str = "/application/applications";

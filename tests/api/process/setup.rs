@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::harness::{run, scratch};
+use super::*;
 
 /// The programs whose absence stops the build of the server, as the script calls them.
 const REQUIRED: [&str; 2] = ["a C compiler", "make"];

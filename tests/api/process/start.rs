@@ -1,13 +1,8 @@
 //! Start, first and later; settings that are refused.
 
 use std::process::Command;
-use std::time::Duration;
 
-use serde_json::json;
-
-use crate::harness::{
-    Caller, PrivatePostgres, Program, TestDatabase, run, scratch, scratch_with_data, within,
-};
+use super::*;
 
 /// The users and passwords that were printed.
 fn credentials(program: &Program) -> Vec<(String, String)> {

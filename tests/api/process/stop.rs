@@ -1,11 +1,8 @@
 //! SIGTERM: an orderly end.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
-use serde_json::json;
 
-use crate::harness::{Caller, Program, RawConnection, Socket, alarm_of, reply, scratch_with_data, within};
+use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 /// The longest time from the signal to the end of the process.

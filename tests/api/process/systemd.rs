@@ -4,11 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::harness::{PATIENCE, Program, eventually, scratch_with_data};
+use super::*;
 
 /// The notification socket of systemd.
 struct Systemd(UnixDatagram);
@@ -135,9 +134,9 @@ async fn server_with_a_hanging_thread_sends_no_watchdog_notification() {
         let warnings = || program.log().matches("the liveness check ").count();
         let before = warnings();
         // A check that was running when the thread began to hang has ended by the first warning.
-        eventually("a warning", async || (warnings() > before).then_some(())).await;
+        until("a warning", async || warnings() > before).await;
         systemd.rest();
-        eventually("two more warnings", async || (warnings() > before + 2).then_some(())).await;
+        until("two more warnings", async || warnings() > before + 2).await;
         assert_eq!(systemd.rest(), "", "{name} hangs");
         drop(hanging);
         systemd.told("WATCHDOG=1");

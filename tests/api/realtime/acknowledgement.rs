@@ -1,8 +1,6 @@
 //! The acknowledgement extension (B-22).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Session, TestServer, eventually, notifications, reply, soon};
+use super::*;
 
 async fn acknowledging(caller: &Caller, channel: &str) -> Session {
     let session = caller.session_with(json!({"ext": {"ack": true}})).await;
@@ -134,8 +132,8 @@ async fn number_that_was_never_given_is_not_a_server_error() {
 
 #[tokio::test]
 async fn session_without_the_extension_gets_no_numbers() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let answer = connect(&session, -1).await;
@@ -145,9 +143,11 @@ async fn session_without_the_extension_gets_no_numbers() {
 
 #[tokio::test]
 async fn unacknowledged_notifications_count_towards_the_bounds() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+            .await
+            .with_device("pump")
+            .await;
     let session = acknowledging(&admin, "/alarms/*").await;
 
     for _ in 0..6 {
@@ -156,5 +156,5 @@ async fn unacknowledged_notifications_count_towards_the_bounds() {
     }
 
     // The last notification may reach the session a moment after the response to its POST.
-    eventually("the end of the session", async || (!session.is_known().await).then_some(())).await;
+    until("the end of the session", async || !session.is_known().await).await;
 }

@@ -1,11 +1,7 @@
 //! Tests how long a session keeps notifications that its client does not fetch
 //! (docs/rules.md#sessions-and-messages; B-10, B-12).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::harness::{Session, TestServer, notifications, reply, runs_at_two_servers};
+use super::*;
 
 /// The session interval of these tests, instead of ten seconds.
 fn short() -> Duration {
@@ -81,8 +77,8 @@ async fn other_messages_keep_a_session_alive_too() {
 
 #[tokio::test]
 async fn what_is_published_within_the_interval_is_delivered_by_the_next_connect() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     session.glance().await;
 
     let alarm = admin.raise_alarm(&device, "hot").await;
@@ -121,8 +117,8 @@ async fn interval_asked_for_at_connect_replaces_the_default() {
 
 #[tokio::test]
 async fn shorter_interval_of_the_client_counts() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session_with(json!({"advice": {"interval": 300}})).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session_with(json!({"advice": {"interval": 300}})).await;
 
     outlast(short()).await;
 

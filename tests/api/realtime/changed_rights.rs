@@ -1,14 +1,7 @@
 //! Granting a right ends no session; withdrawing a right ends exactly the sessions that depend on it (B-18b).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
+use super::*;
 use crate::harness::issuer::{RSA_2048, upload};
-use crate::harness::{
-    Caller, REALTIME, Session, Socket, TestDatabase, TestServer, connect, eventually, handshake,
-    notifications, reply, runs_at_two_servers, soon, subscribe,
-};
 
 const USERS: &str = "/user/main/users";
 const GROUPS: &str = "/user/main/groups";
@@ -50,7 +43,7 @@ async fn add(admin: &Caller, group: &str, user: &str) {
 /// Expects that a session has ended. One that moves to another server meanwhile ends a little later.
 async fn ended(session: &Session) {
     if runs_at_two_servers() {
-        eventually("the end of the session", async || (!session.is_known().await).then_some(())).await;
+        until("the end of the session", async || !session.is_known().await).await;
     }
     assert!(!session.is_known().await);
 }
@@ -228,7 +221,7 @@ async fn other_servers_end_what_rested_on_a_lost_right() {
 
     take(&admin, &group, "ROLE_ALARM_READ").await;
 
-    eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;
+    until("the end of the session", async || !alarms.is_known().await).await;
     assert!(events.is_known().await);
 }
 
@@ -244,7 +237,7 @@ async fn right_that_was_taken_while_the_database_was_away_is_lost_afterwards() {
         WHERE datname = current_database() AND application_name LIKE 'platform %'";
     server.database().execute(interruption, &[]).await;
 
-    eventually("the end of the session", async || (!alarms.is_known().await).then_some(())).await;
+    until("the end of the session", async || !alarms.is_known().await).await;
     // At two servers, the session may have missed a notification meanwhile; it then ends, too.
     assert!(runs_at_two_servers() || events.is_known().await);
 }

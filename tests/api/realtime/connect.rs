@@ -1,12 +1,6 @@
 //! Connects: held, returned, superseded (B-07, B-10, B-11, B-13, B-15).
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use crate::harness::{
-    REALTIME, TestServer, eventually, notifications, reply, runs_at_two_servers, soon, within,
-};
+use super::*;
 
 #[tokio::test]
 async fn held_connect_returns_when_there_is_a_notification() {
@@ -28,9 +22,10 @@ async fn held_connect_returns_when_there_is_a_notification() {
 #[tokio::test]
 async fn connect_returns_a_notification_that_comes_before_or_after_it() {
     let keep_alive = Duration::from_secs(600);
-    let server = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
+        .await
+        .with_device("pump")
+        .await;
     let session = admin.listen("/alarms/*").await;
 
     for n in 0..30 {
@@ -49,8 +44,8 @@ async fn connect_returns_a_notification_that_comes_before_or_after_it() {
 
 #[tokio::test]
 async fn what_came_between_two_connects_waits_in_order() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     for n in 0..10 {
         admin.raise_alarm(&device, &format!("type {n}")).await;
     }
@@ -63,8 +58,8 @@ async fn what_came_between_two_connects_waits_in_order() {
 
 #[tokio::test]
 async fn message_ids_differ_and_are_texts() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     for _ in 0..3 {
         admin.raise_alarm(&device, "hot").await;
     }
@@ -77,8 +72,8 @@ async fn message_ids_differ_and_are_texts() {
 
 #[tokio::test]
 async fn timeout_zero_returns_at_once_and_advises_the_time_of_the_next_connect() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let answer = within(Duration::from_secs(5), "an answer at once", session.glance()).await;
 
@@ -88,8 +83,8 @@ async fn timeout_zero_returns_at_once_and_advises_the_time_of_the_next_connect()
 
 #[tokio::test]
 async fn timeout_zero_takes_what_waits() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let (first, second) = (session.glance_until_told().await, session.glance().await);
@@ -99,8 +94,8 @@ async fn timeout_zero_takes_what_waits() {
 
 #[tokio::test]
 async fn timeout_of_the_client_bounds_the_hold() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
     let begun = Instant::now();
 
     let answer = session.connect_with(json!({"advice": {"timeout": 300}})).await;
@@ -137,8 +132,8 @@ async fn handshake_advice_names_the_configured_timeout() {
 
 #[tokio::test]
 async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let held = session.hold_with(json!({"advice": {"timeout": 99_999_999_999_u64}})).await;
     admin.raise_alarm(&device, "hot").await;
@@ -149,8 +144,8 @@ async fn advice_of_a_connect_that_is_held_longer_is_about_the_next_one() {
 
 #[tokio::test]
 async fn newer_connect_is_held_and_the_older_released_plainly() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let older = session.hold_with(json!({"id": "older", "advice": {"timeout": 60_000}})).await;
     let newer = session.hold_with(json!({"id": "newer"})).await;
@@ -166,9 +161,11 @@ async fn newer_connect_is_held_and_the_older_released_plainly() {
 
 #[tokio::test]
 async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     let polls: Vec<_> = (0..4)
@@ -204,8 +201,8 @@ async fn many_connects_of_one_client_at_once_lose_and_double_nothing() {
 
 #[tokio::test]
 async fn connect_among_other_messages_returns_queued_notifications_at_once() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let messages = json!([
@@ -227,8 +224,8 @@ async fn connect_among_other_messages_returns_queued_notifications_at_once() {
 
 #[tokio::test]
 async fn notifications_travel_with_connect_replies_only() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let messages = json!([session.message("/meta/subscribe", json!({"subscription": "/events/*"}))]);
@@ -240,8 +237,8 @@ async fn notifications_travel_with_connect_replies_only() {
 
 #[tokio::test]
 async fn first_connect_is_held_like_any_other() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
 
     let mut held = session.hold().await;
     let spaces = [held.piece().await, held.piece().await, held.piece().await];
@@ -269,8 +266,8 @@ async fn channels_subscribed_while_a_connect_is_held_are_delivered_by_it() {
 
 #[tokio::test]
 async fn disconnect_ends_the_session_and_releases_its_held_connect() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
     let held = session.hold().await;
 
     let disconnected = session.ask("/meta/disconnect", json!({"id": 5})).await;
@@ -284,8 +281,8 @@ async fn disconnect_ends_the_session_and_releases_its_held_connect() {
 
 #[tokio::test]
 async fn hundred_sessions_all_receive_one_alarm() {
-    let (_server, admin) = TestServer::start_with(|settings| settings.workers = 2).await.with_admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.workers = 2).await.with_device("pump").await;
     let mut held = Vec::new();
     for _ in 0..100 {
         held.push(admin.listen("/alarms/*").await.hold().await);

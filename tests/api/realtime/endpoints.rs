@@ -1,10 +1,8 @@
 //! Paths, aliases, Accept and the compatibility switch (docs/rules.md#endpoints-channels-and-rights; B-01, B-19a, R-14,
 //! C-20).
 
-use serde_json::json;
-
+use super::*;
 use crate::harness::modules::{deploy, marking};
-use crate::harness::{REALTIME, RawConnection, TestServer, alarm_of, notifications, soon};
 
 const HANDSHAKE: &str =
     r#"[{"id":1,"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]"#;
@@ -54,9 +52,9 @@ async fn one_session_goes_through_all_paths() {
 
 #[tokio::test]
 async fn response_is_json() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().bayeux(REALTIME, &json!([])).await;
+    let answer = admin.bayeux(REALTIME, &json!([])).await;
 
     let content_type = answer.header("Content-Type").unwrap();
     assert!(content_type.starts_with("application/json"), "{content_type}");
@@ -64,18 +62,18 @@ async fn response_is_json() {
 
 #[tokio::test]
 async fn request_without_accept_returns_an_empty_body() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let handshake = serde_json::from_str(HANDSHAKE).unwrap();
-    let answer = RawConnection::without_accept(&server.admin(), "POST", REALTIME, &handshake).await;
+    let answer = RawConnection::without_accept(&admin, "POST", REALTIME, &handshake).await;
 
     assert_eq!((answer.status, answer.text.as_str()), (200, ""));
 }
 
 #[tokio::test]
 async fn connect_without_accept_takes_nothing_out_of_the_queue() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "hot").await;
 
     let message = json!([session.message("/meta/connect", json!({"connectionType": "long-polling"}))]);
@@ -88,19 +86,21 @@ async fn connect_without_accept_takes_nothing_out_of_the_queue() {
 
 #[tokio::test]
 async fn compatibility_switch_responds_without_accept() {
-    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.client_compatibility = true).await.with_admin();
 
     let handshake = serde_json::from_str(HANDSHAKE).unwrap();
-    let answer = RawConnection::without_accept(&server.admin(), "POST", REALTIME, &handshake).await;
+    let answer = RawConnection::without_accept(&admin, "POST", REALTIME, &handshake).await;
 
     assert_eq!(answer.json()[0]["successful"], true);
 }
 
 #[tokio::test]
 async fn compatibility_switch_releases_the_first_connect_at_once_and_holds_the_second() {
-    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
+        .await
+        .with_device("pump")
+        .await;
     let session = admin.listen("/alarms/*").await;
 
     let first = soon("an answer at once", session.connect()).await;
@@ -113,9 +113,10 @@ async fn compatibility_switch_releases_the_first_connect_at_once_and_holds_the_s
 
 #[tokio::test]
 async fn compatibility_switch_leaves_rest_as_it_is() {
-    let server = TestServer::start_with(|settings| settings.client_compatibility = true).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.client_compatibility = true)
+        .await
+        .with_device("pump")
+        .await;
 
     let alarm = alarm_of(&device, "hot");
     let answer = RawConnection::without_accept(&admin, "POST", "/alarm/alarms", &alarm).await;

@@ -1,8 +1,6 @@
 //! Error strings and broken requests (B-14, B-15).
 
-use serde_json::{Value, json};
-
-use crate::harness::{REALTIME, TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn unknown_client_is_advised_to_handshake() {
@@ -27,9 +25,9 @@ async fn unknown_client_is_advised_to_handshake() {
 
 #[tokio::test]
 async fn missing_client_id_is_an_unknown_client() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let replies = server.admin().exchange(REALTIME, &json!([{"channel": "/meta/connect"}])).await;
+    let replies = admin.exchange(REALTIME, &json!([{"channel": "/meta/connect"}])).await;
 
     assert_eq!((&replies[0]["error"], replies[0].get("id")), (&json!("402::Unknown client"), None));
 }
@@ -80,10 +78,11 @@ async fn body_that_is_neither_array_nor_object_is_400() {
 
 #[tokio::test]
 async fn body_over_the_limit_is_413() {
-    let server = TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await;
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await.with_admin();
     let message = json!([{"channel": "/meta/handshake", "padding": "x".repeat(2048)}]);
 
-    server.admin().bayeux(REALTIME, &message).await.expect(413);
+    admin.bayeux(REALTIME, &message).await.expect(413);
 }
 
 #[tokio::test]
@@ -98,28 +97,28 @@ async fn missing_or_wrong_http_credentials_are_401() {
 
 #[tokio::test]
 async fn single_message_gets_an_array() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let message: Value = session.message("/meta/subscribe", json!({"subscription": "/alarms/*"}));
-    let replies = server.admin().exchange(REALTIME, &message).await;
+    let replies = admin.exchange(REALTIME, &message).await;
 
     assert_eq!((replies.len(), &replies[0]["successful"]), (1, &json!(true)));
 }
 
 #[tokio::test]
 async fn empty_array_gets_an_empty_array() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().bayeux(REALTIME, &json!([])).await;
+    let answer = admin.bayeux(REALTIME, &json!([])).await;
 
     assert_eq!((answer.status, answer.json()), (200, json!([])));
 }
 
 #[tokio::test]
 async fn one_bad_message_does_not_spoil_its_neighbours() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let messages = json!([
         {},
@@ -127,7 +126,7 @@ async fn one_bad_message_does_not_spoil_its_neighbours() {
         session.message("/meta/subscribe", json!({"subscription": "/alarms/*"})),
         {"channel": "/meta/connect", "clientId": "x"},
     ]);
-    let replies = server.admin().exchange(REALTIME, &messages).await;
+    let replies = admin.exchange(REALTIME, &messages).await;
 
     let errors: Vec<_> = replies.iter().map(|reply| reply["error"].as_str().unwrap_or_default()).collect();
     assert_eq!(errors, ["400::channel missing", "403::publish denied", "", "402::Unknown client"]);
@@ -135,11 +134,11 @@ async fn one_bad_message_does_not_spoil_its_neighbours() {
 
 #[tokio::test]
 async fn thousand_messages_in_one_request_all_get_replies() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let message = session.message("/meta/subscribe", json!({"subscription": "/alarms/*"}));
-    let replies = server.admin().exchange(REALTIME, &json!(vec![message; 1000])).await;
+    let replies = admin.exchange(REALTIME, &json!(vec![message; 1000])).await;
 
     assert_eq!(replies.len(), 1000);
     assert!(replies.iter().all(|reply| reply["successful"] == true));

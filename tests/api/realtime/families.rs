@@ -1,8 +1,6 @@
 //! Channels of families: an object and everything below it (B-19b).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Session, TestServer, eventually, notifications};
+use super::*;
 
 /// Links `child` below `parent`.
 async fn link(caller: &Caller, parent: &str, block: &str, child: &str) {
@@ -163,10 +161,7 @@ async fn data_of_a_child_is_received_while_it_is_linked() {
     admin.raise_alarm(&motor, "before").await;
     link(&admin, &pump, "childDevices", &motor).await;
     admin.raise_alarm(&motor, "between").await;
-    assert_eq!(
-        admin.delete(&format!("/inventory/managedObjects/{pump}/childDevices/{motor}")).await.status,
-        204
-    );
+    admin.delete(&format!("/inventory/managedObjects/{pump}/childDevices/{motor}")).await.expect(204);
     admin.raise_alarm(&motor, "after").await;
 
     assert_eq!(heard_until_last(&admin, &session, &pump).await, ["between"]);
@@ -174,8 +169,10 @@ async fn data_of_a_child_is_received_while_it_is_linked() {
 
 #[tokio::test]
 async fn order_of_a_device_stays_when_its_family_is_looked_up() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
+    let (_server, admin) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_admin();
     let [plant, _, _, motor, _] = plant(&admin).await;
     let family = admin.listen(&format!("/alarmsWithChildren/{plant}")).await;
     let direct = admin.listen(&format!("/alarms/{motor}")).await;
@@ -208,8 +205,7 @@ async fn unsubscribed_family_is_silent_and_the_object_itself_is_not() {
 
 #[tokio::test]
 async fn owner_is_notified_about_children_of_an_own_device() {
-    let (server, admin) = TestServer::shared().await.with_admin();
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, admin, owner) = TestServer::shared().await.with_owner().await;
     let pump = owner.create_device("pump").await;
     let motor = admin.create_device("motor").await;
     link(&admin, &pump, "childDevices", &motor).await;
@@ -250,9 +246,9 @@ async fn link_made_at_another_server_is_known_within_a_second() {
 
     link(&on_b, &pump, "childDevices", &motor).await;
 
-    eventually("an alarm of the child", async || {
+    until("an alarm of the child", async || {
         on_a.raise_alarm(&motor, "hot").await;
-        (!notifications(&session.glance().await).is_empty()).then_some(())
+        !notifications(&session.glance().await).is_empty()
     })
     .await;
 }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use crate::harness::{REALTIME, TestServer, eventually, runs_at_two_servers, without};
+use super::*;
 
 #[tokio::test]
 async fn handshake_returns_client_id_and_all_advice() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let reply = server.admin().handshake(json!({"minimumVersion": "1.0"})).await;
+    let reply = admin.handshake(json!({"minimumVersion": "1.0"})).await;
 
     let expected = json!({
         "id": 1,
@@ -79,10 +77,10 @@ async fn connection_types_are_those_of_both_sides() {
 /// An empty list has no common type either (B-08b).
 #[tokio::test]
 async fn handshake_without_a_common_connection_type_fails() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for offered in [json!(["iframe"]), json!([])] {
-        let reply = server.admin().handshake(json!({"supportedConnectionTypes": offered})).await;
+        let reply = admin.handshake(json!({"supportedConnectionTypes": offered})).await;
 
         assert_eq!((&reply["successful"], reply.get("clientId")), (&json!(false), None), "{reply}");
         assert!(reply["error"].is_string(), "{reply}");
@@ -91,9 +89,9 @@ async fn handshake_without_a_common_connection_type_fails() {
 
 #[tokio::test]
 async fn handshake_without_version_and_connection_types_is_accepted() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let replies = server.admin().exchange(REALTIME, &json!([{"id": 1, "channel": "/meta/handshake"}])).await;
+    let replies = admin.exchange(REALTIME, &json!([{"id": 1, "channel": "/meta/handshake"}])).await;
 
     assert_eq!((&replies[0]["successful"], &replies[0]["version"]), (&json!(true), &json!("1.0")));
     assert_eq!(replies[0]["supportedConnectionTypes"].as_array().map(Vec::len), Some(2), "{}", replies[0]);
@@ -118,11 +116,11 @@ async fn other_messages_beside_a_handshake_are_ignored() {
 
 #[tokio::test]
 async fn wrong_token_in_the_handshake_is_denied() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for token in [json!("bm9ib2R5Om5vdGhpbmc="), json!("!!!"), json!("")] {
         let ext = json!({"com.platform.authn": {"token": token}});
-        let reply = server.admin().handshake(json!({"ext": ext})).await;
+        let reply = admin.handshake(json!({"ext": ext})).await;
         let expected = json!({
             "id": 1,
             "channel": "/meta/handshake",
@@ -136,30 +134,28 @@ async fn wrong_token_in_the_handshake_is_denied() {
 
 #[tokio::test]
 async fn token_of_another_user_opens_a_session_of_that_user() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let token = joe.authorization().unwrap().replace("Basic ", "");
 
     let ext = json!({"com.platform.authn": {"token": token}});
-    let reply = server.admin().handshake(json!({"ext": ext})).await;
+    let reply = admin.handshake(json!({"ext": ext})).await;
 
     let client = reply["clientId"].as_str().unwrap();
     assert!(joe.resume(client).is_known().await);
-    assert!(!server.admin().resume(client).is_known().await);
+    assert!(!admin.resume(client).is_known().await);
 }
 
 #[tokio::test]
 async fn sessions_of_a_user_are_capped_when_configured() {
-    let server = TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(2)).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(2)).await.with_admin();
     let joe = server.user_with("joe", &[]).await;
     let (first, _second) = (admin.session().await, admin.session().await);
     if runs_at_two_servers() {
         // Each server has one of the sessions, and learns of the other one within a second.
-        eventually("the notes of both servers", async || {
-            (server.database().count("user_sessions").await == 2).then_some(())
-        })
-        .await;
+        until("the notes of both servers", async || server.database().count("user_sessions").await == 2)
+            .await;
     }
 
     let refused = admin.handshake(json!({})).await;
@@ -168,10 +164,7 @@ async fn sessions_of_a_user_are_capped_when_configured() {
     assert_eq!(refused["advice"], json!({"reconnect": "none"}));
     joe.session().await;
     first.ask("/meta/disconnect", json!({})).await;
-    eventually("room for another session", async || {
-        (admin.handshake(json!({})).await["successful"] == true).then_some(())
-    })
-    .await;
+    until("room for another session", async || admin.handshake(json!({})).await["successful"] == true).await;
 }
 
 #[tokio::test]

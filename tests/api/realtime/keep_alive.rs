@@ -1,8 +1,6 @@
 //! The space on held polls, and pings (B-21).
 
-use std::time::Duration;
-
-use crate::harness::{REALTIME, RawConnection, Socket, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn held_poll_gets_spaces_before_its_body() {

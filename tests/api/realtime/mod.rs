@@ -15,3 +15,5 @@ mod slow_clients;
 mod subscribe;
 mod units;
 mod vanished_clients;
+
+use crate::harness::prelude::*;

@@ -1,8 +1,6 @@
 //! The bounded queue of a session (B-12): a client never misses a notification without noticing it.
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Session, TestServer, alarm_of, eventually, notifications, reply};
+use super::*;
 
 async fn raise(caller: &Caller, device: &str, count: usize, bytes: usize) {
     for n in 0..count {
@@ -26,24 +24,24 @@ fn told_to_handshake() -> Value {
 
 async fn assert_ended(session: &Session) {
     // The last notification may not have reached the session yet, and a connect would make room for it.
-    eventually("the end of the session", async || {
-        (session.unsubscribe("/events/1").await["successful"] == false).then_some(())
-    })
-    .await;
+    until("the end of the session", async || session.unsubscribe("/events/1").await["successful"] == false)
+        .await;
     // At two servers the session may be leaving one of them, which responds "not now" until its end is known (B-16a).
-    eventually("the advice of an unknown client", async || {
+    until("the advice of an unknown client", async || {
         let answer = session.glance().await;
         assert_eq!(notifications(&answer).len(), 0, "{answer:?}");
-        (reply(&answer) == told_to_handshake()).then_some(())
+        reply(&answer) == told_to_handshake()
     })
     .await;
 }
 
 #[tokio::test]
 async fn queue_as_long_as_allowed_is_delivered() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 10).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 10)
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     raise(&admin, &device, 10, 10).await;
@@ -53,9 +51,11 @@ async fn queue_as_long_as_allowed_is_delivered() {
 
 #[tokio::test]
 async fn queue_with_too_many_notifications_ends_the_session() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 10).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 10)
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
     let other = admin.listen("/events/*").await;
     let before = overflows(&server).await;
@@ -69,9 +69,10 @@ async fn queue_with_too_many_notifications_ends_the_session() {
 
 #[tokio::test]
 async fn queue_with_too_many_bytes_ends_the_session() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_bytes = 20_000).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 20_000)
+        .await
+        .with_device("pump")
+        .await;
     let session = admin.listen("/alarms/*").await;
 
     raise(&admin, &device, 3, 9000).await;
@@ -81,9 +82,11 @@ async fn queue_with_too_many_bytes_ends_the_session() {
 
 #[tokio::test]
 async fn client_that_fetches_in_time_never_overflows() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 5).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 5)
+            .await
+            .with_device("pump")
+            .await;
     let session = admin.listen("/alarms/*").await;
 
     for _ in 0..5 {
@@ -96,9 +99,11 @@ async fn client_that_fetches_in_time_never_overflows() {
 
 #[tokio::test]
 async fn client_whose_session_overflowed_starts_over() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_notifications = 2).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.queued_notifications = 2)
+            .await
+            .with_device("pump")
+            .await;
     let old = admin.listen("/alarms/*").await;
     raise(&admin, &device, 3, 10).await;
     assert_ended(&old).await;

@@ -1,22 +1,15 @@
 //! Tests who may subscribe to which channels (B-01, B-18, U-16).
 
-use std::time::Duration;
-
-use serde_json::json;
-
+use super::*;
 use crate::harness::modules::{deploy, marking};
-use crate::harness::{
-    ADMIN_PASSWORD, Session, TestServer, eventually_within, notifications, reply, soon, without,
-};
 
 /// The time within which revoked rights must take effect (B-18).
 const REVOKED: Duration = Duration::from_secs(5);
 
 #[tokio::test]
 async fn each_resource_needs_its_own_role() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
-    deploy(&server.admin(), &marking("pumps", "hot")).await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    deploy(&admin, &marking("pumps", "hot")).await;
 
     for (word, role) in [
         ("managedobjects", "ROLE_INVENTORY_READ"),
@@ -38,8 +31,7 @@ async fn each_resource_needs_its_own_role() {
 
 #[tokio::test]
 async fn channels_with_children_need_the_role_of_their_resource() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
 
     for (word, role) in [("alarmsWithChildren", "ROLE_ALARM_READ"), ("eventsWithChildren", "ROLE_EVENT_READ")]
     {
@@ -71,8 +63,8 @@ async fn subscribe_without_permission_is_denied_without_advice() {
 
 #[tokio::test]
 async fn agent_channel_needs_the_device_control_role() {
-    let server = TestServer::shared().await;
-    let channel = format!("/{}", server.admin().create_device("agent").await);
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let channel = format!("/{}", admin.create_device("agent").await);
     let with = server.user_with("with", &["ROLE_DEVICE_CONTROL_READ"]).await.session().await;
     let without = server.user_with("without", &["ROLE_NOTIFICATION_READ"]).await.session().await;
 
@@ -84,8 +76,7 @@ async fn agent_channel_needs_the_device_control_role() {
 
 #[tokio::test]
 async fn owner_listens_to_the_own_object_without_the_role() {
-    let server = TestServer::shared().await;
-    let owner = server.user_with("owner", &["ROLE_INVENTORY_CREATE"]).await;
+    let (_server, _, owner) = TestServer::shared().await.with_owner().await;
     let device = owner.create_device("pump").await;
     let session = owner.session().await;
 
@@ -99,8 +90,7 @@ async fn owner_listens_to_the_own_object_without_the_role() {
 
 #[tokio::test]
 async fn objects_of_others_and_unknown_ones_are_denied_alike() {
-    let server = TestServer::shared().await;
-    let foreign = server.admin().create_device("pump").await;
+    let (server, _admin, foreign) = TestServer::shared().await.with_device("pump").await;
     let session = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await.session().await;
 
     let (foreign, unknown) =
@@ -137,15 +127,14 @@ async fn client_id_of_another_user_is_unknown() {
 }
 
 async fn ends(session: &Session, why: &str) {
-    eventually_within(REVOKED, why, async || (!session.is_known().await).then_some(())).await;
+    until_within(REVOKED, why, async || !session.is_known().await).await;
 }
 
 #[tokio::test]
 async fn password_change_ends_the_sessions_of_the_user_only() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    let (first, second, other) =
-        (joe.listen("/alarms/*").await, joe.session().await, server.admin().session().await);
+    let (first, second, other) = (joe.listen("/alarms/*").await, joe.session().await, admin.session().await);
 
     let hash = "UPDATE users SET password_hash = password_hash WHERE name = 'joe'";
     server.database().execute(hash, &[]).await;
@@ -183,10 +172,10 @@ async fn user_whose_role_was_revoked_receives_nothing_after_five_seconds() {
     server.database().execute("UPDATE users SET roles = $1 WHERE name = 'joe'", &[&roles]).await;
     server.database().notify_user("joe").await;
 
-    eventually_within(REVOKED, "silence", async || {
+    until_within(REVOKED, "silence", async || {
         admin.raise_alarm(&device, "hot").await;
         let answer = session.glance().await;
-        notifications(&answer).is_empty().then_some(())
+        notifications(&answer).is_empty()
     })
     .await;
     let again = joe.session().await;

@@ -1,12 +1,6 @@
 //! Clients that read slowly or not at all: their own session suffers, nobody else (B-12).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use crate::harness::{
-    Caller, REALTIME, RawConnection, Session, Socket, TestServer, alarm_of, eventually, notifications, within,
-};
+use super::*;
 
 /// The size of a text; a few hundred of them exceed what the operating system buffers for a connection.
 const TEXT_BYTES: usize = 60_000;
@@ -32,9 +26,10 @@ async fn poll_narrowly(server: &TestServer, session: &Session, more: Value) -> R
 
 #[tokio::test]
 async fn websocket_that_does_not_read_overflows_without_harming_others() {
-    let server = TestServer::start_with(|settings| settings.limits.queued_bytes = 1 << 20).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.queued_bytes = 1 << 20)
+        .await
+        .with_device("pump")
+        .await;
     let (_slow, client) = Socket::listen(&admin, "/alarms/*").await;
     let (mut healthy, _) = Socket::listen(&admin, "/alarms/*").await;
     let reading = tokio::spawn(async move { healthy.messages(300).await });
@@ -82,8 +77,8 @@ async fn batch_that_a_slow_client_did_not_finish_is_sent_again_under_the_extensi
 
 #[tokio::test]
 async fn session_lives_as_long_as_its_client_reads_and_its_interval_after_that() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     // This is more than the operating system buffers for a connection.
     raise_large(&admin, &device, 120).await;
     let mut connection = poll_narrowly(&server, &session, json!({})).await;
@@ -117,6 +112,5 @@ async fn request_that_is_sent_a_byte_at_a_time_is_understood() {
 
     let answer = connection.read_until("\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    eventually("the object", async || (server.database().count("managed_objects").await == 1).then_some(()))
-        .await;
+    until("the object", async || server.count("managed_objects").await == 1).await;
 }

@@ -1,14 +1,12 @@
 //! Subscribe and unsubscribe (B-01, B-02, B-16, B-17, B-23).
 
-use serde_json::json;
-
+use super::*;
 use crate::harness::modules::{deploy, marking};
-use crate::harness::{REALTIME, TestServer, notifications, without};
 
 #[tokio::test]
 async fn subscribe_and_unsubscribe_echo_the_subscription() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     for channel in ["/meta/subscribe", "/meta/unsubscribe"] {
         for subscription in
@@ -47,8 +45,8 @@ async fn every_channel_of_the_documents_is_taken_at_its_endpoint() {
 
 #[tokio::test]
 async fn other_channels_are_invalid() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
     let operations = session.on("/notification/operations");
 
     for channel in [
@@ -124,8 +122,8 @@ async fn channels_of_no_resource_and_no_deployed_module_are_denied() {
 
 #[tokio::test]
 async fn missing_subscription_is_named() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     for channel in ["/meta/subscribe", "/meta/unsubscribe"] {
         for more in [json!({}), json!({"subscription": null})] {
@@ -216,8 +214,8 @@ async fn unsubscribe_from_the_wildcard_leaves_the_device() {
 
 #[tokio::test]
 async fn unsubscribe_of_nothing_is_successful() {
-    let server = TestServer::shared().await;
-    let session = server.admin().session().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let session = admin.session().await;
 
     let reply = session.unsubscribe("/alarms/*").await;
 
@@ -226,8 +224,9 @@ async fn unsubscribe_of_nothing_is_successful() {
 
 #[tokio::test]
 async fn subscriptions_of_a_session_are_capped() {
-    let server = TestServer::start_with(|settings| settings.limits.subscriptions_per_session = 3).await;
-    let session = server.admin().session().await;
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.subscriptions_per_session = 3).await.with_admin();
+    let session = admin.session().await;
     for channel in ["/alarms/*", "/events/*", "/measurements/*"] {
         assert_eq!(session.subscribe(channel).await["successful"], true);
     }
@@ -243,9 +242,11 @@ async fn subscriptions_of_a_session_are_capped() {
 
 #[tokio::test]
 async fn what_is_published_after_the_reply_is_delivered() {
-    let server = TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2)).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| (settings.workers, settings.actor_threads) = (2, 2))
+            .await
+            .with_device("pump")
+            .await;
 
     for n in 0..20 {
         let session = admin.listen("/alarms/*").await;

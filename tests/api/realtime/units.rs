@@ -1,8 +1,6 @@
 //! `systemOfUnits` of a session (B-20, G-10).
 
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, Session, TestServer, without};
+use super::*;
 
 async fn measure(caller: &Caller, device: &str, value: f64) -> Value {
     let measurement = json!({

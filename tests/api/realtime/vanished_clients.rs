@@ -1,14 +1,7 @@
 //! Clients that disconnect while a connect is held: no notification is lost, and others are not affected (B-12,
 //! B-22).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use crate::harness::{
-    Caller, REALTIME, RawConnection, Session, TestServer, notifications, reply, runs_at_two_servers,
-    until_the_server_knows,
-};
+use super::*;
 
 /// A connect on a connection of its own, whose head has arrived.
 async fn hold(server: &TestServer, caller: &Caller, session: &Session) -> RawConnection {
@@ -63,8 +56,8 @@ async fn reset_long_poll_keeps_its_batch() {
 async fn session_of_a_vanished_client_ends_after_the_interval() {
     // A session that moves between two servers needs more time.
     let interval = Duration::from_millis(if runs_at_two_servers() { 2000 } else { 400 });
-    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.session_interval = interval).await.with_admin();
     let session = admin.listen("/alarms/*").await;
 
     hold(&server, &admin, &session).await.reset();
@@ -75,8 +68,8 @@ async fn session_of_a_vanished_client_ends_after_the_interval() {
 
 #[tokio::test]
 async fn client_that_comes_back_on_a_new_connection_continues() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     let gone = hold(&server, &admin, &session).await;
 
     // The server cannot know yet that the old connection is gone.

@@ -13,3 +13,5 @@ mod overflow;
 mod slow_clients;
 mod subscribe;
 mod vanished_clients;
+
+use crate::harness::prelude::*;

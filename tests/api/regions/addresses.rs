@@ -1,9 +1,6 @@
 //! The label of a region before a tenant's address.
 
-use serde_json::json;
-
-use super::{OBJECTS, asks, behind_a_proxy, seen, sees, two_tenants};
-use crate::harness::{ADMIN_PASSWORD, TestDatabase, TestServer, alarm_of, eventually};
+use super::*;
 
 #[tokio::test]
 async fn regional_address_means_the_tenant_behind_the_region_and_stays_in_links() {
@@ -99,10 +96,8 @@ async fn regional_address_follows_a_tenant_that_changes_its_domain() {
     server.database().execute("UPDATE tenants SET domain = 'plant9.example.com' WHERE id = 't7'", &[]).await;
     server.database().announce("t7/").await;
 
-    eventually("the new domain", async || {
-        (sees(&admin, &[("Host", "jp.plant9.example.com")]).await.1 == "in t7").then_some(())
-    })
-    .await;
+    until("the new domain", async || sees(&admin, &[("Host", "jp.plant9.example.com")]).await.1 == "in t7")
+        .await;
     assert_eq!(sees(&admin, &[host]).await.1, "in main");
 }
 

@@ -5,9 +5,8 @@ mod addresses;
 mod proxies;
 
 use platform_front::config::Settings;
-use serde_json::json;
 
-use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, Request, TestDatabase, TestServer};
+use crate::harness::prelude::*;
 
 /// A server that knows a tenant `t7` with the domain `plant7.example.com`, and one object in each tenant.
 async fn two_tenants(change: impl FnOnce(&mut Settings)) -> TestServer {

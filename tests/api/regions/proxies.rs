@@ -1,8 +1,6 @@
 //! Forwarded addresses are accepted only from trusted proxies, and only the value that the nearest proxy set.
 
-use serde_json::json;
-
-use super::{OBJECTS, behind_a_proxy, seen, sees, two_tenants};
+use super::*;
 
 const FORWARDED: (&str, &str) = ("X-Forwarded-Host", "plant7.example.com");
 

@@ -4,11 +4,7 @@ mod partitions;
 mod rules;
 mod runs;
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use crate::harness::{Caller, TestDatabase, TestServer, alarm_of, eventually, measurement_of};
+use crate::harness::prelude::*;
 
 const RULES: &str = "/retention/retentions";
 const RUNS: &str = "/retention/runs";

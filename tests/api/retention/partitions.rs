@@ -1,9 +1,6 @@
 //! Deletion of old monthly partitions of measurements.
 
-use serde_json::json;
-
-use super::{age, eager, ended, measure, rule_in_force};
-use crate::harness::TestDatabase;
+use super::*;
 use crate::harness::tenants::create_tenant;
 
 async fn partitions(database: &TestDatabase) -> i64 {
@@ -24,10 +21,10 @@ async fn partition_that_nobody_keeps_is_dropped_with_its_rollups() {
 
     assert_eq!(ended(&admin).await["deleted"], json!({}), "nothing is left for single deletions");
     assert!(partitions(server.database()).await < before);
-    assert_eq!(server.database().count("measurements").await, 0);
+    assert_eq!(server.count("measurements").await, 0);
     assert_eq!(server.database().count("measurement_rollup_marks").await, 0);
     measure(&admin, &device).await;
-    assert_eq!(server.database().count("measurements").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
 }
 
 #[tokio::test]
@@ -57,5 +54,5 @@ async fn rule_with_a_filter_drops_no_partition() {
     rule_in_force(&server, &admin, &json!({"source": device, "maximumAge": 100})).await;
 
     assert_eq!(ended(&admin).await["deleted"]["MEASUREMENT"], 1);
-    assert_eq!(server.database().count("measurements").await, 1);
+    assert_eq!(server.count("measurements").await, 1);
 }

@@ -1,13 +1,8 @@
 //! The daily retention runs.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use super::{RULES, RUNS, age, create_cleared_alarm, eager, ended, measure, rule_in_force};
+use super::*;
 use crate::harness::operations::{create_agent, path_of};
 use crate::harness::tenants::create_tenant;
-use crate::harness::{TestServer, eventually, ids};
 
 #[tokio::test]
 async fn run_deletes_what_is_too_old_and_reports_it() {
@@ -128,7 +123,7 @@ async fn new_rule_waits_for_the_next_day() {
     admin.put(rule["self"].as_str().unwrap(), &json!({"maximumAge": 365})).await.expect(200);
     tokio::time::sleep(Duration::from_millis(300)).await;
 
-    assert_eq!(server.database().count("alarms").await, 1, "a changed rule waits, too");
+    assert_eq!(server.count("alarms").await, 1, "a changed rule waits, too");
 }
 
 #[tokio::test]

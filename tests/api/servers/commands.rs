@@ -1,9 +1,6 @@
 //! `platform server`: list, drain, undrain, evict.
 
-use serde_json::Value;
-
-use super::slots;
-use crate::harness::{Program, TestDatabase, TestServer, eventually, run, scratch};
+use super::*;
 
 /// Runs a command on a database. Returns whether it succeeded, and its output.
 fn command(database: &TestDatabase, arguments: &[&str]) -> (bool, String) {
@@ -64,7 +61,7 @@ async fn draining_server_is_not_ready_until_it_is_undrained_and_serves_requests(
     let printed = succeed(alpha.database(), &["drain", "beta"]);
 
     assert!(printed.lines().any(|line| line.contains("beta") && line.contains("DRAINING")), "{printed}");
-    eventually("unreadiness", async || (ready(&beta).await == 503).then_some(())).await;
+    until("unreadiness", async || ready(&beta).await == 503).await;
     assert_eq!(ready(&alpha).await, 200);
     beta.admin().create_device("pump").await;
     let answer = beta.stranger().get("/health/ready").await;
@@ -72,7 +69,7 @@ async fn draining_server_is_not_ready_until_it_is_undrained_and_serves_requests(
 
     succeed(alpha.database(), &["undrain", "1"]);
 
-    eventually("readiness", async || (ready(&beta).await == 200).then_some(())).await;
+    until("readiness", async || ready(&beta).await == 200).await;
 }
 
 #[tokio::test]
@@ -92,9 +89,9 @@ async fn dead_server_is_evicted_and_a_living_one_only_by_force() {
 
     assert!(!left.contains("dead"), "{left}");
     succeed(database, &["evict", "1", "--force"]);
-    eventually("another start in a slot", async || {
+    until("another start in a slot", async || {
         let started = "SELECT FROM servers WHERE name = 'beta' AND leased_until > now()";
-        (database.query(started, &[]).await.len() == 1).then_some(())
+        database.query(started, &[]).await.len() == 1
     })
     .await;
     beta.admin().create_device("pump").await;

@@ -1,11 +1,9 @@
 //! The warning about more connections than the database accepts.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::harness::{Program, TestDatabase, eventually, scratch};
+use super::*;
 
 const WARNING: &str = "the servers may open more connections than the database accepts";
 
@@ -29,5 +27,5 @@ async fn server_warns_of_too_many_connections_and_does_not_count_those_that_have
     }
 
     let one_too_many = start(&database, &directories[3]);
-    eventually("a warning", async || one_too_many.log().contains(WARNING).then_some(())).await;
+    until("a warning", async || one_too_many.log().contains(WARNING)).await;
 }

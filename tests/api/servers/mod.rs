@@ -5,7 +5,7 @@ mod connections;
 mod slots;
 mod stop;
 
-use crate::harness::{Caller, TestDatabase};
+use crate::harness::prelude::*;
 
 /// Returns the slots of the living servers, in order.
 async fn slots(database: &TestDatabase) -> Vec<i16> {

@@ -1,7 +1,6 @@
 //! The slots of servers, and the ids that contain them.
 
-use super::{slot_of_new_object, slots};
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn living_servers_hold_different_slots_which_are_in_their_ids() {
@@ -82,8 +81,8 @@ async fn server_whose_slot_was_taken_takes_another_one_and_continues() {
     let taken = "UPDATE servers SET incarnation = -1, leased_until = now() + interval '1 h' WHERE slot = 0";
     assert_eq!(database.execute(taken, &[]).await, 1);
 
-    eventually("another slot", async || (slots(database).await == [0, 1]).then_some(())).await;
-    eventually("ids with it", async || (slot_of_new_object(&admin).await == 1).then_some(())).await;
+    until("another slot", async || slots(database).await == [0, 1]).await;
+    until("ids with it", async || slot_of_new_object(&admin).await == 1).await;
     let after: i64 = admin.create_device("pump").await.parse().unwrap();
     assert!(after > before);
 }
@@ -118,9 +117,8 @@ async fn server_that_holds_no_slot_rejects_what_needs_an_id_and_serves_the_rest(
     let freed = "UPDATE servers SET leased_until = '-infinity' WHERE slot = 77";
     assert_eq!(database.execute(freed, &[]).await, 1);
 
-    eventually("a new slot", async || {
-        let answer = admin.post("/inventory/managedObjects", &serde_json::json!({"name": "x"})).await;
-        (answer.status == 201).then_some(())
+    until("a new slot", async || {
+        admin.post("/inventory/managedObjects", &serde_json::json!({"name": "x"})).await.status == 201
     })
     .await;
     assert_eq!(slot_of_new_object(&admin).await, 77);
@@ -137,11 +135,11 @@ async fn three_servers_with_the_defaults_and_four_cores_fit_the_default_of_postg
     .await;
 
     // The number is complete after the first renewal of the lease.
-    eventually("the number of connections", async || {
+    until("the number of connections", async || {
         let statement = "SELECT connections FROM servers WHERE leased_until > now()";
         let connections: i32 = server.database().query(statement, &[]).await[0].get(0);
         // The figures of the guide: 28, and one for each actor thread. PostgreSQL reserves 3 of its 100 connections.
-        (connections == 28 + 4 && 3 * connections <= 100 - 3).then_some(())
+        connections == 28 + 4 && 3 * connections <= 100 - 3
     })
     .await;
 }

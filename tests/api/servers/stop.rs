@@ -1,9 +1,6 @@
 //! An orderly stop: readiness becomes 503 before connections end, so that load balancers can react.
 
-use std::time::Duration;
-
-use super::slots;
-use crate::harness::{TestDatabase, TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn stop_makes_readiness_503_first_and_serves_meanwhile() {
@@ -14,8 +11,7 @@ async fn stop_makes_readiness_503_first_and_serves_meanwhile() {
 
     let stopping = tokio::spawn(server.stop());
 
-    eventually("unreadiness", async || (stranger.get("/health/ready").await.status == 503).then_some(()))
-        .await;
+    until("unreadiness", async || stranger.get("/health/ready").await.status == 503).await;
     admin.create_device("pump").await;
     let state = &database.query("SELECT state FROM servers WHERE leased_until > now()", &[]).await[0];
     assert_eq!(state.get::<_, &str>(0), "STOPPING", "others see it");

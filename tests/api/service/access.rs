@@ -1,9 +1,6 @@
 //! Tests who may call a microservice: every user of a tenant that owns it or subscribes to it.
 
-use serde_json::json;
-
-use super::{Behind, create_microservice, route};
-use crate::harness::{ADMIN_PASSWORD, Caller, RawConnection, TestServer, eventually};
+use super::*;
 
 const PATH: &str = "/service/rules/x";
 
@@ -88,18 +85,17 @@ async fn subscriber_calls_until_its_subscription_ends_at_every_server() {
 
     subscribe(&behind, "plant7").await;
     for other in &both {
-        eventually("the subscription", async || reaches(other).await.then_some(())).await;
+        until("the subscription", async || reaches(other).await).await;
     }
 
     unsubscribe(&behind, "plant7").await;
     assert_eq!(both[0].get(PATH).await.status, 404, "where it was ended it has ended at once");
-    eventually("the end at the other server", async || (!reaches(&both[1]).await).then_some(())).await;
+    until("the end at the other server", async || !reaches(&both[1]).await).await;
 }
 
 #[tokio::test]
 async fn applications_of_other_types_are_not_microservices() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (_behind, admin) = Behind::start().await.with_admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",
         "resourcesUrl": "/"});
     admin.create("/application/applications", &hosted).await;
@@ -109,7 +105,7 @@ async fn applications_of_other_types_are_not_microservices() {
 
 #[tokio::test]
 async fn bootstrap_users_may_not_call() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let path = format!("/application/applications/{}/bootstrapUser", behind.application);
     let user = behind.server.admin().read(&path).await;
     let name = format!("main/{}", user["name"].as_str().unwrap());
@@ -123,8 +119,7 @@ async fn bootstrap_users_may_not_call() {
 
 #[tokio::test]
 async fn context_paths_that_nobody_has_are_404() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     for path in
         ["/service/Rules/x", "/service/rules%2Fx", "/service/%00/x", "/service/rules%00", "/service/%FF"]
@@ -138,8 +133,7 @@ async fn context_paths_that_nobody_has_are_404() {
 
 #[tokio::test]
 async fn rows_of_the_csv_protocol_may_not_call() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let rows = "10,100,GET,/service/rules/x,,,,,";
     admin.request("POST", "/s").header("X-Id", "mine").body(rows).send().await.expect(200);
 
@@ -151,8 +145,7 @@ async fn rows_of_the_csv_protocol_may_not_call() {
 
 #[tokio::test]
 async fn another_microservice_is_called_as_a_service_user_too() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let other = create_microservice(&admin, "other").await;
     let address = format!("http://{}", behind.address());
     route(behind.server.database(), &other, Some(&address)).await.unwrap();

@@ -1,9 +1,6 @@
 //! A microservice that hangs does not affect other requests.
 
-use std::time::Duration;
-
-use super::{Behind, OK, create_microservice, route};
-use crate::harness::{RawConnection, eventually, soon};
+use super::*;
 
 #[tokio::test]
 async fn response_that_does_not_begin_in_time_is_504() {
@@ -23,10 +20,7 @@ async fn response_that_does_not_begin_in_time_is_504() {
 async fn stalled_response_is_broken_off() {
     let behind =
         Behind::start_with(|settings| settings.limits.service_timeout = Duration::from_secs(1)).await;
-    let (mut client, lines) = behind.client().await;
-
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let (mut client, mut service) = behind.called().await;
     service.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").await;
     let came = client.read_to_end().await;
 

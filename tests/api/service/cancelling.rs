@@ -1,7 +1,6 @@
 //! If either side disconnects, the other one is notified and never takes a partial body for a complete one.
 
-use super::{Behind, KEPT};
-use crate::harness::RawConnection;
+use super::*;
 
 /// Closes a connection and drops it.
 fn close(connection: RawConnection) {
@@ -9,47 +8,33 @@ fn close(connection: RawConnection) {
 }
 
 #[tokio::test]
-async fn client_that_goes_away_before_the_response_ends_the_call() {
-    let behind = Behind::start().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+async fn client_that_goes_away_ends_the_call() {
+    let behind = Behind::in_turn().await;
+    let half = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
 
-    close(client);
-
-    assert_eq!(service.read_to_end().await, "");
+    check_rows(
+        [
+            ("closed before the response", ("", close as fn(RawConnection))),
+            ("reset before the response", ("", RawConnection::reset)),
+            ("closed in the middle of the response", (half, close)),
+        ],
+        async |(begun, leave)| {
+            let (mut client, mut service) = behind.called().await;
+            if !begun.is_empty() {
+                service.send(begun).await;
+                client.read_until("half").await;
+            }
+            leave(client);
+            assert_eq!(service.read_to_end().await, "");
+        },
+    )
+    .await;
     behind.hears_nothing_of_what_was_before().await;
 }
 
 #[tokio::test]
-async fn client_that_is_reset_before_the_response_ends_the_call() {
-    let behind = Behind::start().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
-
-    client.reset();
-
-    assert_eq!(service.read_to_end().await, "");
-}
-
-#[tokio::test]
-async fn client_that_goes_away_in_the_middle_of_a_response_ends_the_call() {
-    let behind = Behind::start().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
-    service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n").await;
-    client.read_until("half").await;
-
-    close(client);
-
-    assert_eq!(service.read_to_end().await, "");
-}
-
-#[tokio::test]
 async fn client_that_breaks_off_its_body_makes_no_whole_request() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, part, end) in
         [("Content-Length: 8", "half", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n", "half\r\n")]
     {
@@ -67,11 +52,9 @@ async fn client_that_breaks_off_its_body_makes_no_whole_request() {
 
 #[tokio::test]
 async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, part) in [("Content-Length: 8", "half"), ("Transfer-Encoding: chunked", "4\r\nhalf\r\n")] {
-        let (mut client, lines) = behind.client().await;
-        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-        let (mut service, _) = behind.asked().await;
+        let (mut client, mut service) = behind.called().await;
         service.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{part}")).await;
         let came = client.read_until("half").await;
 
@@ -85,10 +68,8 @@ async fn service_that_breaks_off_leaves_the_client_with_a_broken_response() {
 
 #[tokio::test]
 async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_broken_response() {
-    let behind = Behind::start().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let behind = Behind::in_turn().await;
+    let (mut client, mut service) = behind.called().await;
 
     service.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nrubbish\r\n").await;
 
@@ -98,8 +79,7 @@ async fn service_that_sends_rubbish_between_chunks_leaves_the_client_with_a_brok
 
 #[tokio::test]
 async fn bytes_behind_the_response_of_a_service_reach_nobody() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged";
 
     let (_, first) =

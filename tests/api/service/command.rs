@@ -4,10 +4,8 @@ use platform_model::limits::Limits;
 use platform_operator::administration::applications::perform;
 use platform_operator::cli::ApplicationTask;
 use platform_store::{Connections, Database};
-use serde_json::json;
 
-use super::{Behind, create_microservice, route};
-use crate::harness::{ADMIN_PASSWORD, Program, TestDatabase, TestServer, run, scratch_with_data};
+use super::*;
 
 async fn listed(database: &TestDatabase) -> String {
     let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
@@ -16,8 +14,8 @@ async fn listed(database: &TestDatabase) -> String {
 
 #[tokio::test]
 async fn microservice_is_named_by_its_id_or_its_context_path() {
-    let server = TestServer::start().await;
-    let id = create_microservice(&server.admin(), "rules").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_microservice(&admin, "rules").await;
 
     let by_path = route(server.database(), "rules", Some("http://127.0.0.1:1/a/")).await;
     let by_id = route(server.database(), &id, Some("http://[::1]:2")).await;
@@ -31,10 +29,10 @@ async fn microservice_is_named_by_its_id_or_its_context_path() {
 
 #[tokio::test]
 async fn only_microservices_are_routed() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let hosted = json!({"name": "cockpit7", "key": "k7", "type": "HOSTED", "contextPath": "cockpit7",
         "resourcesUrl": "/"});
-    server.admin().create("/application/applications", &hosted).await;
+    admin.create("/application/applications", &hosted).await;
 
     let hosted = route(server.database(), "cockpit7", Some("http://h:1")).await.unwrap_err();
     let unknown = route(server.database(), "unknown", Some("http://h:1")).await.unwrap_err();
@@ -61,8 +59,7 @@ async fn name_that_is_the_id_of_another_one_must_be_said_otherwise() {
 
 #[tokio::test]
 async fn nothing_an_owner_says_is_ever_called() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let here = format!("http://{}", behind.address());
     let body = json!({"name": "lure", "key": "lure", "type": "MICROSERVICE", "externalUrl": here,
         "resourcesUrl": here, "route": here, "address": here, "contextPath": "lure"});

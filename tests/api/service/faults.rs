@@ -1,14 +1,13 @@
 //! A microservice without an address, that is unreachable, or that does not use HTTP.
 
-use super::{Behind, OK, answer_all, create_microservice, route};
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn microservice_without_an_address_is_503_and_says_so() {
-    let server = TestServer::shared().await;
-    create_microservice(&server.admin(), "rules").await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    create_microservice(&admin, "rules").await;
 
-    let answer = server.admin().get("/service/rules/x").await;
+    let answer = admin.get("/service/rules/x").await;
 
     assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("5")));
     assert_eq!(answer.error(), "general/Service Unavailable");
@@ -40,7 +39,7 @@ async fn host_that_has_no_address_is_503() {
 
 #[tokio::test]
 async fn response_that_is_not_http_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let long = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(200 << 10));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "X-Many: x\r\n".repeat(200));
 
@@ -71,7 +70,7 @@ async fn response_that_is_not_http_is_502() {
 
 #[tokio::test]
 async fn switch_of_protocols_that_nobody_asked_for_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
     let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello";
@@ -82,8 +81,7 @@ async fn switch_of_protocols_that_nobody_asked_for_is_502() {
 
 #[tokio::test]
 async fn connection_that_ends_without_a_response_is_502() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         // A call that changes nothing is tried twice.
@@ -111,6 +109,6 @@ async fn new_address_is_followed_at_once_by_every_server() {
     route(server.database(), "rules", Some(&address)).await.unwrap();
 
     for server in [&server, &second] {
-        eventually("the new address", async || (text(server).await == "moved").then_some(())).await;
+        until("the new address", async || text(server).await == "moved").await;
     }
 }

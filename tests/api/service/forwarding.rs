@@ -1,11 +1,10 @@
 //! Method, path and query on the way there; status and body on the way back.
 
-use super::{Behind, KEPT, OK};
-use crate::harness::soon;
+use super::*;
 
 #[tokio::test]
 async fn every_method_reaches_the_service() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] {
         let request = behind.server.admin().request(method, "/service/rules/x");
@@ -19,7 +18,7 @@ async fn every_method_reaches_the_service() {
 
 #[tokio::test]
 async fn path_and_query_reach_the_service_byte_for_byte() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     for (sent, heard) in [
@@ -39,7 +38,7 @@ async fn path_and_query_reach_the_service_byte_for_byte() {
 
 #[tokio::test]
 async fn everything_is_asked_for_below_the_base_of_the_address() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     behind.route_below("/v1/rules/").await;
 
     for (path, heard) in [("", "/v1/rules"), ("/x?y", "/v1/rules/x?y")] {
@@ -51,7 +50,7 @@ async fn everything_is_asked_for_below_the_base_of_the_address() {
 
 #[tokio::test]
 async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     behind.route_below("/base").await;
     let (mut client, lines) = behind.client().await;
 
@@ -75,8 +74,7 @@ async fn paths_that_lead_out_of_the_service_are_400_and_reach_nobody() {
 
 #[tokio::test]
 async fn service_receives_the_emulated_method() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let request = admin.request("POST", "/service/rules/x").header("X-HTTP-METHOD", "DELETE");
     let head = behind.heard(request).await;
@@ -87,8 +85,7 @@ async fn service_receives_the_emulated_method() {
 
 #[tokio::test]
 async fn emulated_method_that_nobody_knows_is_405_and_reaches_nobody() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     for word in ["BREW", "HEAD", ""] {
         let request = admin.request("POST", "/service/rules/x").header("X-HTTP-METHOD", word);
@@ -100,7 +97,7 @@ async fn emulated_method_that_nobody_knows_is_405_and_reaches_nobody() {
 
 #[tokio::test]
 async fn status_headers_and_body_of_the_service_come_back() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
     let answer = "HTTP/1.1 418 Short And Stout\r\nX-Pot: tea\r\nX-Pot: more\r\nContent-Type: text/plain\r\n\
@@ -114,7 +111,7 @@ async fn status_headers_and_body_of_the_service_come_back() {
 
 #[tokio::test]
 async fn errors_of_the_service_are_not_turned_into_errors_of_the_platform() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     for status in [401, 404, 405, 500, 503] {
         let request = behind.server.admin().request("GET", "/service/rules/x");
@@ -126,7 +123,7 @@ async fn errors_of_the_service_are_not_turned_into_errors_of_the_platform() {
 
 #[tokio::test]
 async fn redirects_are_passed_on_and_never_followed() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
     let elsewhere = format!("http://{}/elsewhere", behind.address());
 
@@ -139,7 +136,7 @@ async fn redirects_are_passed_on_and_never_followed() {
 
 #[tokio::test]
 async fn interim_responses_stay_behind() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
     let interim = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
@@ -150,7 +147,7 @@ async fn interim_responses_stay_behind() {
 
 #[tokio::test]
 async fn responses_without_a_body_have_none() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     for head in ["204 No Content\r\n", "304 Not Modified\r\nETag: \"7\"\r\nContent-Length: 5\r\n"] {
         let request = behind.server.admin().request("GET", "/service/rules/x");
@@ -161,7 +158,7 @@ async fn responses_without_a_body_have_none() {
 
 #[tokio::test]
 async fn platform_responds_to_preflights() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     let request = behind.server.stranger().request("OPTIONS", "/service/rules/x");
     let request = request.header("Origin", "https://a.example.com");
@@ -174,8 +171,7 @@ async fn platform_responds_to_preflights() {
 
 #[tokio::test]
 async fn connections_to_the_service_are_used_again() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let mut connection = behind.accept().await;
@@ -196,8 +192,7 @@ async fn connections_to_the_service_are_used_again() {
 
 #[tokio::test]
 async fn call_on_a_connection_that_the_service_closes_at_that_moment_is_made_again() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let mut connection = behind.accept().await;
@@ -220,7 +215,7 @@ async fn call_on_a_connection_that_the_service_closes_at_that_moment_is_made_aga
 
 #[tokio::test]
 async fn call_that_changes_something_is_never_made_twice() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     let service = async {
         let (connection, _) = behind.asked().await;

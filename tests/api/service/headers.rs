@@ -1,9 +1,6 @@
 //! Headers that are forwarded between a client and a microservice, and those that are not.
 
-use serde_json::json;
-
-use super::{Behind, field, lines};
-use crate::harness::{ADMIN_PASSWORD, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn service_receives_the_caller() {
@@ -21,8 +18,7 @@ async fn service_receives_the_caller() {
 
 #[tokio::test]
 async fn roles_by_groups_are_returned_too() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let mia = behind.server.user_with("mia", &[]).await;
     let group = admin.create("/user/main/groups", &json!({"name": "judges"})).await["id"].to_string();
     let role = json!({"role": {"name": "ROLE_EVENT_READ"}});
@@ -56,7 +52,7 @@ async fn nobody_can_say_to_be_somebody_else() {
 
 #[tokio::test]
 async fn secrets_of_the_caller_are_none_of_the_services_business() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
     let request = request.header("Cookie", "session=canary").header("Proxy-Authorization", "Basic canary");
     let request = request.header("X-Platform-Application-Key", "canary");
@@ -68,7 +64,7 @@ async fn secrets_of_the_caller_are_none_of_the_services_business() {
 
 #[tokio::test]
 async fn service_gets_what_the_client_says_end_to_end_and_nothing_of_the_connection() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, own) = behind.client().await;
     client
         .send(format!(
@@ -101,7 +97,7 @@ async fn service_gets_what_the_client_says_end_to_end_and_nothing_of_the_connect
 
 #[tokio::test]
 async fn what_a_stranger_says_of_where_it_comes_from_is_dropped() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let mut request = behind.server.admin().request("GET", "/service/rules/x");
     for name in
         ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X_Forwarded_For", "X-Forwarded-Port"]
@@ -134,7 +130,7 @@ async fn what_a_trusted_proxy_says_of_a_client_reaches_the_service() {
 
 #[tokio::test]
 async fn service_decides_nothing_for_the_whole_address() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
     let hostile = [
         "Set-Cookie: a=b",
@@ -173,7 +169,7 @@ async fn service_decides_nothing_for_the_whole_address() {
 
 #[tokio::test]
 async fn pages_of_a_service_are_pages_of_nowhere() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let request = behind.server.admin().request("GET", "/service/rules/x");
 
     let own = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Security-Policy: img-src *\r\n\
@@ -193,8 +189,7 @@ async fn pages_of_a_service_are_pages_of_nowhere() {
 
 #[tokio::test]
 async fn platform_decides_which_pages_may_read_responses() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::start().await.with_admin();
     let option =
         json!({"category": "access.control", "key": "allow.origin", "value": "https://a.example.com"});
     admin.create("/tenant/options", &option).await;

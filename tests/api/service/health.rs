@@ -1,10 +1,8 @@
 //! The health of a microservice according to the probes of its manifest (W-03).
 
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::{Behind, OK, create_microservice, route};
-use crate::harness::{RawConnection, TestDatabase, TestServer, eventually, soon};
+use super::*;
 
 /// Returns a manifest with probes every second.
 fn manifest(readiness: Value) -> Value {
@@ -45,14 +43,14 @@ async fn becomes(behind: &Behind, status: &str) -> Value {
 
 #[tokio::test]
 async fn microservice_that_is_not_asked_is_unknown() {
-    let server = TestServer::start().await;
-    let id = create_microservice(&server.admin(), "rules").await;
+    let (server, admin) = TestServer::start().await.with_admin();
+    let id = create_microservice(&admin, "rules").await;
     let path = format!("/application/applications/{id}");
 
-    let without_address = server.admin().read(&path).await["health"].clone();
+    let without_address = admin.read(&path).await["health"].clone();
     route(server.database(), &id, Some("http://127.0.0.1:1")).await.unwrap();
     let without_probes = eventually("the address", async || {
-        let health = server.admin().read(&path).await["health"].clone();
+        let health = admin.read(&path).await["health"].clone();
         (health != without_address).then_some(health)
     })
     .await;
@@ -64,12 +62,12 @@ async fn microservice_that_is_not_asked_is_unknown() {
 
 #[tokio::test]
 async fn other_applications_have_no_health() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let external = json!({"name": "e", "key": "e", "type": "EXTERNAL", "externalUrl": "http://e"});
-    let id = server.admin().create("/application/applications", &external).await["id"].clone();
+    let id = admin.create("/application/applications", &external).await["id"].clone();
 
     let path = format!("/application/applications/{}", id.as_str().unwrap());
-    assert_eq!(server.admin().read(&path).await["health"], Value::Null);
+    assert_eq!(admin.read(&path).await["health"], Value::Null);
 }
 
 #[tokio::test]
@@ -153,9 +151,9 @@ async fn microservice_that_is_away_or_silent_is_down() {
     drop(nobody);
     route(behind.server.database(), "rules", Some(&address)).await.unwrap();
 
-    eventually("another message", async || {
+    until("another message", async || {
         let message = shown(&behind).await["message"].clone();
-        (message == "readiness probe: it cannot be reached").then_some(())
+        message == "readiness probe: it cannot be reached"
     })
     .await;
 }
@@ -203,10 +201,7 @@ async fn each_server_asks_for_itself() {
     let path = format!("/application/applications/{}", behind.application);
     let up = async {
         for server in [&behind.server, &second] {
-            eventually("both say UP", async || {
-                (server.admin().read(&path).await["health"]["status"] == "UP").then_some(())
-            })
-            .await;
+            until("both say UP", async || server.admin().read(&path).await["health"]["status"] == "UP").await;
         }
     };
     let serve = async {

@@ -20,9 +20,10 @@ use std::net::SocketAddr;
 
 use platform_front::config::Settings;
 use tokio::net::TcpListener;
+use tokio::sync::{Mutex, MutexGuard};
 
+use crate::harness::prelude::*;
 use crate::harness::service::{answer_all, create_microservice, field, route};
-use crate::harness::{RawConnection, Request, Response, TestServer, soon};
 
 /// A complete response of a microservice, the last on its connection.
 const OK: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
@@ -35,9 +36,30 @@ struct Behind {
     listener: TcpListener,
     /// Id of the microservice.
     application: String,
+    /// Other tests wait for their turn on the same server.
+    _turn: Option<MutexGuard<'static, Option<(TestServer, String)>>>,
 }
 
+/// The server whose microservice tests are one after the other, and the id of the microservice.
+static IN_TURN: Mutex<Option<(TestServer, String)>> = Mutex::const_new(None);
+
 impl Behind {
+    /// The microservice of a server that other tests use before and after this one. It suffices for a test that changes
+    /// neither users nor applications nor options.
+    async fn in_turn() -> Self {
+        let mut turn = IN_TURN.lock().await;
+        if turn.is_none() {
+            let Self { server, application, .. } = Self::start().await;
+            *turn = Some((server, application));
+        }
+        let (server, application) = turn.as_ref().expect("it was started");
+        let (server, application) = (server.share(), application.clone());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let behind = Self { server, listener, application, _turn: Some(turn) };
+        behind.route_below("").await;
+        behind
+    }
+
     async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
@@ -49,9 +71,21 @@ impl Behind {
     async fn of(server: TestServer) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let application = create_microservice(&server.admin(), "rules").await;
-        let address = listener.local_addr().unwrap();
-        route(server.database(), &application, Some(&format!("http://{address}"))).await.unwrap();
-        Self { server, listener, application }
+        let behind = Self { server, listener, application, _turn: None };
+        behind.route_below("").await;
+        behind
+    }
+
+    fn with_admin(self) -> (Self, Caller) {
+        let admin = self.server.admin();
+        (self, admin)
+    }
+
+    /// Both ends of a call that the microservice has received and not responded to.
+    async fn called(&self) -> (RawConnection, RawConnection) {
+        let (mut client, lines) = self.client().await;
+        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
+        (client, self.asked().await.0)
     }
 
     /// Sets the route of the microservice to its listener, with a base path.

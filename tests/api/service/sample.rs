@@ -5,10 +5,8 @@
 use std::collections::HashMap;
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use serde_json::{Value, json};
 
-use super::route;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
+use super::*;
 
 /// The environment variables of a microservice (W-14).
 type Environment = HashMap<&'static str, String>;

@@ -1,19 +1,16 @@
 //! Bodies are forwarded as they arrive, and no faster than the receiver takes them.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::{Behind, OK, field};
-use crate::harness::soon;
+use super::*;
 
 /// More bytes than all buffers between a client and a service hold together.
 const MUCH: usize = 64 << 20;
 
 #[tokio::test]
 async fn body_of_a_request_reaches_the_service_before_its_end() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Content-Length: 10\r\n\r\nfirst")).await;
@@ -29,7 +26,7 @@ async fn body_of_a_request_reaches_the_service_before_its_end() {
 
 #[tokio::test]
 async fn body_of_unknown_length_reaches_the_service_in_chunks() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for method in ["POST", "GET", "DELETE"] {
         let (mut client, lines) = behind.client().await;
 
@@ -51,14 +48,12 @@ async fn body_of_unknown_length_reaches_the_service_in_chunks() {
 
 #[tokio::test]
 async fn response_reaches_the_client_before_its_end() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     for (framing, first, later) in [
         ("Content-Length: 10", "first", "later"),
         ("Transfer-Encoding: chunked", "5\r\nfirst\r\n", "5\r\nlater\r\n0\r\n\r\n"),
     ] {
-        let (mut client, lines) = behind.client().await;
-        client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-        let (mut service, _) = behind.asked().await;
+        let (mut client, mut service) = behind.called().await;
 
         service.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{first}")).await;
         client.read_until("first").await;
@@ -70,8 +65,7 @@ async fn response_reaches_the_client_before_its_end() {
 
 #[tokio::test]
 async fn response_without_a_length_ends_with_its_connection() {
-    let behind = Behind::start().await;
-    let admin = behind.server.admin();
+    let (behind, admin) = Behind::in_turn().await.with_admin();
 
     let service = async {
         let (mut service, _) = behind.asked().await;
@@ -84,7 +78,7 @@ async fn response_without_a_length_ends_with_its_connection() {
 
 #[tokio::test]
 async fn service_may_respond_before_the_request_ends() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("POST /service/rules/x HTTP/1.1\r\n{lines}Transfer-Encoding: chunked\r\n\r\n")).await;
     let (mut service, _) = behind.asked().await;
@@ -106,7 +100,7 @@ async fn service_may_respond_before_the_request_ends() {
 
 #[tokio::test]
 async fn much_passes_both_ways_whole() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let body: Vec<u8> = (0..MUCH).map(|at| b' ' + (at % 95) as u8).collect();
     let request = behind.server.admin().request("PUT", "/service/rules/x").body(body.clone());
 
@@ -133,10 +127,8 @@ async fn much_passes_both_ways_whole() {
 
 #[tokio::test]
 async fn client_that_does_not_read_makes_the_service_wait() {
-    let behind = Behind::start().await;
-    let (mut client, lines) = behind.client().await;
-    client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-    let (mut service, _) = behind.asked().await;
+    let behind = Behind::in_turn().await;
+    let (client, mut service) = behind.called().await;
     service.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {MUCH}\r\n\r\n")).await;
     let mut service = service.into_stream();
 
@@ -151,7 +143,7 @@ async fn client_that_does_not_read_makes_the_service_wait() {
 
 #[tokio::test]
 async fn service_that_does_not_read_makes_the_client_wait() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
     client.send(format!("PUT /service/rules/x HTTP/1.1\r\n{lines}Content-Length: {MUCH}\r\n\r\n")).await;
     let (service, _) = behind.asked().await;

@@ -1,7 +1,5 @@
 //! WebSockets through the platform: authenticated like every call, then bytes both ways.
 
-use std::time::Duration;
-
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,8 +8,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
 
-use super::{Behind, field};
-use crate::harness::{Caller, RawConnection, soon};
+use super::*;
 
 /// A client's head that asks for a WebSocket, but for the lines every request has.
 const UPGRADE: &str = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\
@@ -55,7 +52,7 @@ async fn next(socket: &mut WebSocketStream<TcpStream>) -> Option<Message> {
 
 #[tokio::test]
 async fn frames_pass_both_ways() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, mut service) = opened(&behind).await;
 
     for message in [Message::text("hello"), Message::binary(vec![7; 100_000]), Message::Ping("x".into())] {
@@ -71,7 +68,7 @@ async fn frames_pass_both_ways() {
 
 #[tokio::test]
 async fn head_of_the_upgrade_passes_both_ways() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     client
@@ -99,7 +96,7 @@ async fn head_of_the_upgrade_passes_both_ways() {
 
 #[tokio::test]
 async fn strangers_get_no_websocket() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
 
     let Err(Error::Http(refusal)) = open(&behind.server.stranger()).await else { panic!("no refusal") };
 
@@ -109,7 +106,7 @@ async fn strangers_get_no_websocket() {
 
 #[tokio::test]
 async fn refusal_of_the_service_is_passed_on() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     client
@@ -131,7 +128,7 @@ async fn refusal_of_the_service_is_passed_on() {
 
 #[tokio::test]
 async fn switch_to_something_else_is_502() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, lines) = behind.client().await;
 
     client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}{UPGRADE}")).await;
@@ -144,7 +141,7 @@ async fn switch_to_something_else_is_502() {
 
 #[tokio::test]
 async fn end_by_the_service_is_felt_by_the_client() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, mut service) = opened(&behind).await;
 
     service.close(None).await.unwrap();
@@ -160,7 +157,7 @@ async fn end_by_the_service_is_felt_by_the_client() {
 
 #[tokio::test]
 async fn what_the_service_sent_before_its_end_still_arrives() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (mut client, mut service) = tunnelled(&behind).await;
 
     service.send("x".repeat(1 << 20)).await;
@@ -171,7 +168,7 @@ async fn what_the_service_sent_before_its_end_still_arrives() {
 
 #[tokio::test]
 async fn end_by_the_client_is_felt_by_the_service() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (client, mut service) = opened(&behind).await;
     drop(client);
     assert!(!next(&mut service).await.is_some_and(|frame| frame.is_text()));
@@ -244,7 +241,7 @@ async fn stop_of_the_server_ends_websockets() {
 #[tokio::test]
 async fn each_side_waits_for_the_other_one() {
     const MUCH: usize = 64 << 20;
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (client, service) = tunnelled(&behind).await;
     let (mut client, mut service) = (client.into_stream(), service.into_stream());
 
@@ -268,7 +265,7 @@ async fn each_side_waits_for_the_other_one() {
 
 #[tokio::test]
 async fn client_that_does_not_read_may_still_write() {
-    let behind = Behind::start().await;
+    let behind = Behind::in_turn().await;
     let (client, service) = tunnelled(&behind).await;
     let (mut client, mut service) = (client.into_stream(), service.into_stream());
     let part = vec![b'x'; 1 << 16];

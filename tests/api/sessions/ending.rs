@@ -1,9 +1,6 @@
 //! Administrators end sessions.
 
-use serde_json::json;
-
-use super::{SESSIONS, north_and_south, only};
-use crate::harness::{TestServer, eventually, reply};
+use super::*;
 
 #[tokio::test]
 async fn ended_session_gets_402_at_once_and_others_continue() {

@@ -3,9 +3,7 @@
 mod ending;
 mod listing;
 
-use serde_json::Value;
-
-use crate::harness::{Caller, TestDatabase, TestServer};
+use crate::harness::prelude::*;
 
 const SESSIONS: &str = "/tenant/sessions";
 

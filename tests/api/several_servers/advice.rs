@@ -2,10 +2,8 @@
 //! connect early have numbers (B-22b).
 
 use platform_store::servers::State;
-use serde_json::{Value, json};
 
-use super::{id, set_state_of, told};
-use crate::harness::{Session, TestDatabase, TestServer, notifications, reply, soon};
+use super::*;
 
 /// Returns the pause that the reply to a connect advises.
 fn interval(answer: &[Value]) -> Option<u64> {

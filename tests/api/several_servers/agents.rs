@@ -1,8 +1,6 @@
 //! Agents receive operations that were created at another server.
 
-use serde_json::json;
-
-use crate::harness::TestServer;
+use super::*;
 use crate::harness::operations::{create_agent, create_below, queue};
 
 #[tokio::test]

@@ -5,16 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use platform_store::servers::State;
-use serde_json::{Value, json};
 
-use super::{id, set_state_of};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, REALTIME, Session, Socket, TestServer, connect, eventually, eventually_within,
-    free_port, notifications, other_programs_are_required, reply, scratch,
-};
+use super::*;
 
 /// Debian installs HAProxy in a directory that is not in every user's PATH.
 const PROGRAMS: [&str; 2] = ["haproxy", "/usr/sbin/haproxy"];
@@ -61,9 +55,9 @@ impl Balancer {
     async fn serving(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
         let balancer = Self::start(haproxy, directory, servers);
         let admin = balancer.admin();
-        eventually("the balancer", async || {
-            let answer = admin.request("GET", "/user/currentUser").try_send().await?;
-            (answer.status == 200).then_some(())
+        until("the balancer", async || {
+            let response = admin.request("GET", "/user/currentUser").try_send().await;
+            response.is_some_and(|response| response.status == 200)
         })
         .await;
         balancer.serves_by(&["web1", "web2"]).await;
@@ -86,10 +80,7 @@ impl Balancer {
 
     async fn serves_by(&self, expected: &[&str]) {
         let expected: BTreeSet<String> = expected.iter().map(|name| (*name).to_owned()).collect();
-        eventually_within(DRAINED, "the servers of the balancer", async || {
-            (self.servers().await == expected).then_some(())
-        })
-        .await;
+        until_within(DRAINED, "the servers of the balancer", async || self.servers().await == expected).await;
     }
 }
 

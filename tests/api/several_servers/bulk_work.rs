@@ -1,10 +1,7 @@
 //! Bulk work: the sessions of every server are notified of each change once, regardless of the server that does the
 //! work.
 
-use serde_json::json;
-
-use super::{Pair, id};
-use crate::harness::notifications;
+use super::*;
 use crate::harness::operations::{create_agent, queue};
 
 /// Asserts that each session of a pair receives exactly these notifications, in any order.

@@ -1,14 +1,8 @@
 //! Other users who know a clientId: their messages neither take the session nor disturb the moves of its owner (B-18).
 
-use futures_util::future::join_all;
 use rustix::process::Signal;
-use serde_json::{Value, json};
 
-use super::{id, told};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, eventually, reply,
-    scratch,
-};
+use super::*;
 
 /// Locks the table in which a server reads the rights of users whose rights were withdrawn.
 const LOCK: &str = "BEGIN; LOCK TABLE group_members IN ACCESS EXCLUSIVE MODE";
@@ -98,8 +92,7 @@ async fn connects_of_colleagues_do_not_disturb_a_socket_that_only_the_client_id_
 #[tokio::test]
 async fn sessions_that_leave_while_their_server_applies_a_new_password_end() {
     let (database, directory) = (TestDatabase::create().await, scratch());
-    let server = TestServer::start_on(&database, |_| {}).await;
-    let admin = server.admin();
+    let (server, admin) = TestServer::start_on(&database, |_| {}).await.with_admin();
     for name in ["ann", "joe"] {
         server.user_with(name, &["ROLE_ALARM_READ"]).await;
     }
@@ -118,8 +111,8 @@ async fn sessions_that_leave_while_their_server_applies_a_new_password_end() {
     tokio::spawn(connection);
     blocker.batch_execute(LOCK).await.unwrap();
     program.signal(Signal::CONT);
-    eventually("a server that waits for the rights", async || {
-        (blocker.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) > 0).then_some(())
+    until("a server that waits for the rights", async || {
+        blocker.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) > 0
     })
     .await;
     let at_other = sessions.iter().map(|session| joe.resume(&session.client));
@@ -131,6 +124,6 @@ async fn sessions_that_leave_while_their_server_applies_a_new_password_end() {
     blocker.batch_execute("ROLLBACK").await.unwrap();
 
     for session in moved {
-        eventually("the end of the session", async || (!session.is_known().await).then_some(())).await;
+        until("the end of the session", async || !session.is_known().await).await;
     }
 }

@@ -1,11 +1,6 @@
 //! Deletions, links and files of events: transactions outside of the group commit also send their notifications.
 
-use serde_json::json;
-
-use super::{Pair, id};
-use crate::harness::notifications;
-
-const OBJECTS: &str = "/inventory/managedObjects";
+use super::*;
 
 fn deleted(ids: &[String]) -> Vec<String> {
     ids.iter().map(|id| format!("DELETE {id}")).collect()

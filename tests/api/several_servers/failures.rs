@@ -2,16 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
-use futures_util::future::join_all;
 use rustix::process::Signal;
-use serde_json::json;
 
-use super::id;
-use crate::harness::{
-    Caller, Program, Session, TestDatabase, TestServer, eventually, notifications, reply, scratch,
-};
+use super::*;
 
 /// The beginning of the statement that a listening connection sends regularly.
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
@@ -48,16 +42,11 @@ async fn raise(caller: &Caller, device: &str, kinds: std::ops::Range<usize>) -> 
 
 #[tokio::test]
 async fn session_of_a_lone_server_misses_nothing_when_the_listening_connection_is_cut() {
-    let server = TestServer::start().await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
     let session = admin.listen("/alarms/*").await;
     let mut raised = raise(&admin, &device, 0..3).await;
 
-    eventually("a listening connection", async || {
-        (cut_listening_connections(server.database()).await > 0).then_some(())
-    })
-    .await;
+    until("a listening connection", async || cut_listening_connections(server.database()).await > 0).await;
     // Only the listening connection was cut, so writes still succeed.
     let begun = Instant::now();
     for n in 3.. {
@@ -78,10 +67,7 @@ async fn session_receives_everything_or_ends_when_listening_connections_are_cut(
     for round in 0..3 {
         let sessions = [a.admin().listen("/alarms/*").await, b.admin().listen("/alarms/*").await];
         let mut raised = raise(&b.admin(), &device, round * 20..round * 20 + 5).await;
-        eventually("a listening connection", async || {
-            (cut_listening_connections(a.database()).await > 0).then_some(())
-        })
-        .await;
+        until("a listening connection", async || cut_listening_connections(a.database()).await > 0).await;
         for n in round * 20 + 5..round * 20 + 20 {
             let alarm = eventually("an alarm that is stored", async || {
                 let body = crate::harness::alarm_of(&device, &format!("t{n}"));
@@ -107,9 +93,7 @@ async fn client_that_moves_while_listening_connections_are_cut_soon_knows_whethe
         let clients = join_all(sessions).await;
         // The requests of one server and the responses of the other are lost with the connections.
         let ((), longest) = tokio::join!(
-            eventually("a listening connection", async || {
-                (cut_listening_connections(a.database()).await > 0).then_some(())
-            }),
+            until("a listening connection", async || cut_listening_connections(a.database()).await > 0),
             join_all(clients.iter().map(async |client| {
                 let begun = Instant::now();
                 b.admin().resume(client).is_known().await;
@@ -146,10 +130,7 @@ async fn sessions_elsewhere_receive_everything_that_a_killed_server_acknowledged
                 acknowledged
             }
         });
-        eventually("writes of the other server", async || {
-            (stored.load(Ordering::Relaxed) >= 20).then_some(())
-        })
-        .await;
+        until("writes of the other server", async || stored.load(Ordering::Relaxed) >= 20).await;
         program.signal(Signal::KILL);
         let acknowledged = writing.await.unwrap();
         drop(program);
@@ -182,24 +163,21 @@ async fn sessions_of_a_server_that_was_paused_until_it_counted_as_dead_end() {
     let long_ended = "UPDATE servers SET leased_until = now() - interval '1 minute' \
         WHERE incarnation = (SELECT max(incarnation) FROM servers)";
     assert_eq!(database.execute(long_ended, &[]).await, 1);
-    eventually("a server that counts as dead", async || {
+    until("a server that counts as dead", async || {
         let alive = database.query("SELECT FROM publication_servers", &[]).await;
-        (alive.len() == 1).then_some(())
+        alive.len() == 1
     })
     .await;
     let missed = raise(&server.admin(), &device, 1..2).await;
     // A server that hangs reads no notifications, and would fill PostgreSQL's queue of them.
-    eventually("the end of the connections of the server that hangs", async || {
+    until("the end of the connections of the server that hangs", async || {
         let connected = "SELECT FROM pg_stat_activity WHERE right(application_name, 16) = $1";
-        database.query(connected, &[&token]).await.is_empty().then_some(())
+        database.query(connected, &[&token]).await.is_empty()
     })
     .await;
     program.signal(Signal::CONT);
     // It forgets remembered callers (R-11) and connects to PostgreSQL again, so it is unavailable for a moment.
-    eventually("a server that is back", async || {
-        (there.get("/alarm/alarms").await.status == 200).then_some(())
-    })
-    .await;
+    until("a server that is back", async || there.get("/alarm/alarms").await.status == 200).await;
 
     let last = missed.last().unwrap();
     assert_eq!(heard_until(&session, last).await, None);

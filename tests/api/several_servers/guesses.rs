@@ -1,8 +1,6 @@
 //! Password guesses are counted at every server, regardless of the server that received them.
 
-use std::time::Duration;
-
-use crate::harness::{OBJECTS, TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn guesses_at_one_server_delay_the_next_one_at_another() {

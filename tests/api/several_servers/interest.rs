@@ -3,17 +3,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use platform_front::config::Settings;
-use serde_json::json;
 
-use super::id;
+use super::*;
 use crate::harness::modules::{counting, deploy, measure};
 use crate::harness::tenants::management;
-use crate::harness::{
-    Caller, Program, Session, TestDatabase, TestServer, event_of, eventually, notifications, scratch,
-};
 
 fn short(settings: &mut Settings) {
     settings.limits.tenant_linger = Duration::from_secs(1);
@@ -25,8 +20,8 @@ async fn start_two() -> [TestServer; 2] {
 }
 
 async fn listeners_become(database: &TestDatabase, expected: i64) {
-    eventually(&format!("{expected} servers that take part"), async || {
-        (database.count("publication_listeners").await == expected).then_some(())
+    until(&format!("{expected} servers that take part"), async || {
+        database.count("publication_listeners").await == expected
     })
     .await;
 }
@@ -156,7 +151,7 @@ async fn open_transaction_of_a_server_holds_up_a_subscription_and_is_named_in_th
     let there = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
     let (session, ()) = tokio::join!(there.listen("/alarms/*"), async {
         let named = format!("pid={pid}");
-        eventually("a line with the process", async || program.log().contains(&named).then_some(())).await;
+        until("a line with the process", async || program.log().contains(&named)).await;
         open.batch_execute("ROLLBACK").await.unwrap();
     });
 
@@ -193,9 +188,9 @@ async fn unstored_writes_beyond_their_rate_are_refused_and_stored_ones_are_not()
     assert!(refused.message().contains("limit transientBytesPerSecond"), "{}", refused.text);
     assert!(refused.header("Retry-After").is_some());
     a.admin().create_event(&device, "stored").await;
-    eventually("the event that is stored", async || {
+    until("the event that is stored", async || {
         let told = session.glance().await;
-        notifications(&told).iter().any(|told| told["data"]["data"]["type"] == "stored").then_some(())
+        notifications(&told).iter().any(|told| told["data"]["data"]["type"] == "stored")
     })
     .await;
 }

@@ -19,9 +19,8 @@ mod stops;
 
 use platform_store::Database;
 use platform_store::servers::{State, list_servers, set_state};
-use serde_json::Value;
 
-use crate::harness::{Caller, Session, TestDatabase, TestServer, notifications, reply};
+use crate::harness::prelude::*;
 
 /// Returns the received notifications: action and id, or the whole data if it is only an id.
 pub(crate) async fn received(session: &Session, count: usize) -> Vec<String> {

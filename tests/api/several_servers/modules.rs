@@ -2,8 +2,8 @@
 
 use rustix::process::Signal;
 
+use super::*;
 use crate::harness::modules::{counting, deploy, events_come, measure};
-use crate::harness::{ADMIN_PASSWORD, Caller, Program, TestDatabase, TestServer, eventually, scratch};
 
 #[tokio::test]
 async fn module_sees_each_write_of_both_servers_once() {

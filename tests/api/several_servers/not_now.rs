@@ -1,12 +1,6 @@
 //! A message for a session that lives anywhere is carried out, or its reply is 503, and never 402 (B-16a).
 
-use std::time::Duration;
-
-use futures_util::future::join_all;
-use serde_json::{Value, json};
-
-use super::{id, told};
-use crate::harness::{Socket, TestServer, connect, eventually, reply};
+use super::*;
 
 /// Locks the table in which servers look up the holder of a session that has moved.
 const LOCK: &str = "BEGIN; LOCK TABLE moved_sessions IN ACCESS EXCLUSIVE MODE";

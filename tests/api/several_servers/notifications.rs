@@ -1,9 +1,6 @@
 //! Sessions at every server are notified of the writes of every server.
 
-use serde_json::json;
-
-use super::{Pair, id, received};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn alarms_of_each_server_reach_the_sessions_of_both() {

@@ -1,17 +1,13 @@
 //! A server that was stopped for some seconds, as by a live migration, and continues.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use reqwest::Method;
 use rustix::process::Signal;
-use serde_json::json;
 use tokio::time::sleep;
 
 use super::failures::cut_listening_connections;
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, RawConnection, Session, TestDatabase, TestServer, alarm_of, eventually,
-    scratch,
-};
+use super::*;
 
 /// The pause: longer than the interval of the sessions and the time of a ping, and shorter than a lease.
 const PAUSE: Duration = Duration::from_millis(3500);
@@ -85,9 +81,9 @@ async fn response_to_a_ping_that_came_during_a_pause_is_not_missed() {
     let (blocker, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     blocker.batch_execute("BEGIN; LOCK TABLE servers IN SHARE MODE").await.unwrap();
-    eventually("a ping that waits", async || {
+    until("a ping that waits", async || {
         let waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'servers'::regclass";
-        (!database.query(waiting, &[]).await.is_empty()).then_some(())
+        !database.query(waiting, &[]).await.is_empty()
     })
     .await;
 
@@ -99,10 +95,7 @@ async fn response_to_a_ping_that_came_during_a_pause_is_not_missed() {
     let renewed = "SELECT FROM servers WHERE leased_until > $1";
     let before =
         database.query("SELECT max(leased_until) FROM servers", &[]).await[0].get::<_, SystemTime>(0);
-    eventually("another ping", async || {
-        (!database.query(renewed, &[&before]).await.is_empty()).then_some(())
-    })
-    .await;
+    until("another ping", async || !database.query(renewed, &[&before]).await.is_empty()).await;
     let log = program.log();
     assert!(log.contains("this server did not run for a while"), "{log}");
     assert!(!log.contains("no response to a ping"), "{log}");

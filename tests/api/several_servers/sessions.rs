@@ -1,15 +1,8 @@
 //! A session moves to the server that its client uses, also if each message reaches another server.
 
-use std::time::{Duration, Instant};
-
 use rustix::process::Signal;
-use serde_json::json;
 
-use super::{id, told};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, Program, REALTIME, Session, Socket, TestDatabase, TestServer, connect, reply,
-    scratch,
-};
+use super::*;
 
 /// Sends connects to these servers in turn until this number of alarms has been received.
 async fn receive_in_turn(sessions: &[Session], count: usize) -> Vec<String> {

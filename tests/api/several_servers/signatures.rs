@@ -1,13 +1,10 @@
 //! Notifications that no server sent: whoever may connect to the database can listen and notify, but forges nothing.
 
-use std::time::Duration;
-
 use futures_util::future::poll_fn;
 use tokio::sync::mpsc;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification};
 
-use super::{Pair, id};
-use crate::harness::{TestDatabase, eventually, notifications};
+use super::*;
 
 const CHANNEL: &str = "platform_tenant_main";
 
@@ -119,10 +116,10 @@ async fn server_of_an_earlier_version_is_understood_and_understands() {
     })
     .await;
     // Both servers have noticed it when both publish without signatures.
-    eventually("an alarm of the other server", async || {
+    until("an alarm of the other server", async || {
         raised += 1;
         pair.callers[1].raise_alarm(&device, &format!("plain{raised}")).await;
-        (!older.hears(&format!("plain{raised}")).await.starts_with('!')).then_some(())
+        !older.hears(&format!("plain{raised}")).await.starts_with('!')
     })
     .await;
     // The sessions from before may have ended meanwhile.
@@ -131,21 +128,19 @@ async fn server_of_an_earlier_version_is_understood_and_understands() {
     older.notify(CHANNEL, &format!("999999-1-0.{}", batch.replace("plain", "older"))).await;
     for session in &sessions {
         let mut told = Vec::new();
-        eventually("the alarm of the older server", async || {
+        until("the alarm of the older server", async || {
             told.extend_from_slice(notifications(&session.glance().await));
-            told.iter()
-                .any(|told| told["data"]["data"]["type"].as_str().unwrap().starts_with("older"))
-                .then_some(())
+            told.iter().any(|told| told["data"]["data"]["type"].as_str().unwrap().starts_with("older"))
         })
         .await;
         assert!(session.is_known().await);
     }
 
     database.execute("DELETE FROM servers WHERE name = 'older'", &[]).await;
-    eventually("signatures again", async || {
+    until("signatures again", async || {
         raised += 1;
         admin.raise_alarm(&device, &format!("again{raised}")).await;
-        older.hears(&format!("again{raised}")).await.starts_with('!').then_some(())
+        older.hears(&format!("again{raised}")).await.starts_with('!')
     })
     .await;
 }

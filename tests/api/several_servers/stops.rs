@@ -1,17 +1,11 @@
 //! Orderly stops: the sessions of a stopping server continue at another server or after a restart, without a handshake.
 
-use std::time::Duration;
-
 use platform_model::id::TenantId;
 use platform_model::users::user::Administration;
 use platform_store::servers::State;
 use platform_store::users::changes::update_password;
-use serde_json::{Value, json};
 
-use super::{id, set_state_of, store_of, told};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, REALTIME, Session, TestDatabase, TestServer, alarm_of, eventually, reply, soon,
-};
+use super::*;
 
 /// A client that uses the first server that responds, as behind a balancer.
 struct Client {
@@ -285,7 +279,7 @@ async fn servers_that_are_all_drained_keep_their_sessions_and_take_those_of_one_
     }
     let unready = async |server: &TestServer| server.stranger().get("/health/ready").await.status == 503;
     for server in [&a, &b] {
-        eventually("unreadiness", async || unready(server).await.then_some(())).await;
+        until("unreadiness", async || unready(server).await).await;
     }
     // A server hands sessions over four times a second.
     let held = [sessions[0].hold().await, sessions[1].hold().await];

@@ -1,17 +1,11 @@
 //! The figures in statistics.
 
-use std::time::Duration;
-
 use rustix::process::Signal;
-use serde_json::json;
 
-use super::{DAYS, SUMMARY, counted, eager};
+use super::*;
 use crate::harness::csv::send;
 use crate::harness::operations::{create_agent, path_of};
 use crate::harness::tenants::create_tenant;
-use crate::harness::{
-    Program, Socket, TestDatabase, TestServer, eventually, measurement_of, scratch_with_data,
-};
 
 #[tokio::test]
 async fn stored_writes_are_counted_by_noun_and_rest_is_not() {
@@ -78,8 +72,8 @@ async fn requests_are_counted_for_devices_apart_and_rows_one_by_one() {
     let summary = counted(&tenant, &expected).await;
     assert!(summary["requestCount"].as_i64().unwrap() >= 7, "{summary}");
     let before = summary["requestCount"].as_i64().unwrap();
-    eventually("the count of the request for the summary", async || {
-        (tenant.read(SUMMARY).await["requestCount"].as_i64().unwrap() > before).then_some(())
+    until("the count of the request for the summary", async || {
+        tenant.read(SUMMARY).await["requestCount"].as_i64().unwrap() > before
     })
     .await;
     assert_eq!(tenant.read(SUMMARY).await["deviceRequestCount"], 5);
@@ -154,9 +148,7 @@ async fn counts_wait_while_the_database_is_away_and_an_orderly_stop_loses_none()
     let rarely = |settings: &mut platform_front::config::Settings| {
         settings.limits.statistics_pause = Duration::from_secs(60);
     };
-    let server = TestServer::start_on(&database, rarely).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (server, admin, device) = TestServer::start_on(&database, rarely).await.with_device("pump").await;
     for _ in 0..7 {
         admin.create_event(&device, "moved").await;
     }

@@ -1,10 +1,7 @@
 //! The current activity of tenants.
 
-use serde_json::{Value, json};
-
-use super::eager;
+use super::*;
 use crate::harness::tenants::{create_tenant, management};
-use crate::harness::{Caller, Socket, TestDatabase, TestServer, eventually};
 
 const LIVE: &str = "/tenant/statistics/live";
 

@@ -5,12 +5,9 @@ mod live;
 mod reading;
 mod storage;
 
-use std::time::Duration;
-
 use platform_front::config::Settings;
-use serde_json::Value;
 
-use crate::harness::{Caller, eventually};
+use crate::harness::prelude::*;
 
 const DAYS: &str = "/tenant/statistics";
 const SUMMARY: &str = "/tenant/statistics/summary";

@@ -1,10 +1,7 @@
 //! Reading statistics: pages, bounds, summaries, tables, rights.
 
-use serde_json::{Value, json};
-
-use super::{DAYS, SUMMARY};
+use super::*;
 use crate::harness::tenants::{create_reseller, management, tenant_of};
-use crate::harness::{MEDIA, TestServer};
 
 const ALL: &str = "/tenant/statistics/allTenantsSummary";
 
@@ -45,8 +42,7 @@ async fn days_are_paged_newest_first_and_bounds_are_included() {
     assert_eq!(of_day.map(|name| day[name].as_i64().unwrap()), [5, 95, 50, 45, 5000]);
     assert_eq!(day["subscribedApplications"], json!(["cockpit", "=1+1"]));
     let answer = admin.get(&path).await;
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}tenantUsageStatisticsCollection+json")), "{media_type}");
+    answer.expect_media("tenantUsageStatisticsCollection");
 }
 
 #[tokio::test]
@@ -101,7 +97,7 @@ async fn tables_have_a_line_for_each_day_and_no_formulas() {
 
 #[tokio::test]
 async fn parents_read_their_tenants_and_nobody_else_does() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = create_reseller(&server, "reseller").await;
     reseller.create("/tenant/tenants", &tenant_of("child")).await;
     fill(&server, "child").await;
@@ -114,8 +110,8 @@ async fn parents_read_their_tenants_and_nobody_else_does() {
         assert_eq!((&child["requestCount"], &child["parentTenantId"]), (&json!(55), &json!("reseller")));
     }
     assert_eq!(reseller.read(ALL).await.as_array().unwrap().len(), 1);
-    assert_eq!(server.admin().read(ALL).await, json!([]));
-    server.admin().get(&summary).await.expect(404);
+    assert_eq!(admin.read(ALL).await, json!([]));
+    admin.get(&summary).await.expect(404);
     let reader = server.user_with("reader", &["ROLE_TENANT_STATISTICS_READ"]).await;
     reader.get(DAYS).await.expect(200);
     reader.get(ALL).await.expect(403);

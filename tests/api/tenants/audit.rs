@@ -1,9 +1,6 @@
 //! Changes of tenants are audited in the tenant that manages them and in their own (Y-07).
 
-use serde_json::{Value, json};
-
-use super::{create_tenant, management};
-use crate::harness::{Caller, TestServer};
+use super::*;
 
 /// Returns the activities of the records of a tenant, each with its user.
 async fn seen_by(caller: &Caller, tenant: &str) -> Vec<(String, String)> {

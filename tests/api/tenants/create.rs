@@ -1,9 +1,6 @@
 //! `POST /tenant/tenants`.
 
-use serde_json::{Value, json};
-
-use super::{TENANTS, create_reseller, create_tenant, management, manager_with, tenant_of};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, redacted, without};
+use super::*;
 
 #[tokio::test]
 async fn created_tenant_is_shown_with_all_its_members() {
@@ -78,8 +75,7 @@ async fn first_user_may_do_everything_in_the_new_tenant() {
 
 #[tokio::test]
 async fn domain_of_a_new_tenant_is_known_at_once() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     let boss = server.caller("boss", ADMIN_PASSWORD);
     let answer = crate::harness::eventually("the new domain", async || {
@@ -135,8 +131,7 @@ async fn first_user_without_a_password_cannot_log_in() {
 
 #[tokio::test]
 async fn taken_id_or_domain_is_409_and_leaves_nothing() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     let users = server.database().count("users").await;
     let (mut same_id, mut same_domain) = (tenant_of("t7"), tenant_of("t8"));
     same_id["domain"] = json!("other.example.com");
@@ -272,9 +267,9 @@ async fn only_admin_and_create_roles_may_create() {
 
 #[tokio::test]
 async fn other_tenants_need_to_be_allowed_to_create_tenants() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
 
-    let refused = server.admin().post(TENANTS, &tenant_of("t7")).await;
+    let refused = admin.post(TENANTS, &tenant_of("t7")).await;
     let reseller = create_reseller(&server, "reseller").await;
     let created = reseller.create(TENANTS, &tenant_of("t7")).await;
 

@@ -1,9 +1,6 @@
 //! `GET /tenant/currentTenant` and `GET /tenant/loginOptions` (Z-02, C-07).
 
-use serde_json::json;
-
-use super::{create_reseller, management};
-use crate::harness::{BOOTSTRAP_PASSWORD, MEDIA, TestServer};
+use super::*;
 
 const CURRENT: &str = "/tenant/currentTenant";
 
@@ -24,13 +21,12 @@ async fn current_tenant_is_that_of_the_caller() {
         "applications": {"references": []},
     });
     assert_eq!((answer.status, answer.json()), (200, expected));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}currentTenant+json")), "{media_type}");
+    answer.expect_media("currentTenant");
 }
 
 #[tokio::test]
 async fn management_has_no_parent_and_may_create_tenants() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let tenant = management(&server).read(CURRENT).await;
 
@@ -39,12 +35,12 @@ async fn management_has_no_parent_and_may_create_tenants() {
 
 #[tokio::test]
 async fn every_user_may_read_the_current_tenant_also_the_bootstrap_user() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let nobody = server.user_with("nobody", &[]).await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
 
     for _ in 0..2 {
-        assert_eq!(nobody.read(CURRENT).await["name"], "main");
+        assert_eq!(nobody.read(CURRENT).await["name"], server.tenant());
         assert_eq!(bootstrap.read(CURRENT).await["name"], "management");
         assert_eq!(bootstrap.get("/inventory/managedObjects").await.status, 403, "and nothing else");
         assert_eq!(bootstrap.request("POST", CURRENT).send().await.status, 403);
@@ -53,7 +49,7 @@ async fn every_user_may_read_the_current_tenant_also_the_bootstrap_user() {
 
 #[tokio::test]
 async fn bootstrap_user_gets_no_session() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     bootstrap.read(CURRENT).await;
 
@@ -68,7 +64,7 @@ async fn bootstrap_user_gets_no_session() {
 
 #[tokio::test]
 async fn strangers_are_401() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     assert_eq!(server.stranger().get(CURRENT).await.status, 401);
     assert_eq!(server.caller("admin", "wrong-secret").get(CURRENT).await.status, 401);
@@ -76,7 +72,7 @@ async fn strangers_are_401() {
 
 #[tokio::test]
 async fn login_options_are_open_and_list_basic_only() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = server.stranger().get("/tenant/loginOptions").await;
 
@@ -86,17 +82,16 @@ async fn login_options_are_open_and_list_basic_only() {
     assert_eq!(options.len(), 1, "{body}");
     assert_eq!((&options[0]["id"], &options[0]["type"]), (&json!("basic"), &json!("BASIC")));
     assert_eq!(body["statistics"], json!({"pageSize": 5, "currentPage": 1}));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}loginOptionCollection+json")), "{media_type}");
+    answer.expect_media("loginOptionCollection");
 }
 
 #[tokio::test]
 async fn other_methods_of_login_options_need_credentials() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     for method in ["POST", "PUT", "DELETE"] {
         let strange = server.stranger().request(method, "/tenant/loginOptions").send().await;
-        let known = server.admin().request(method, "/tenant/loginOptions").send().await;
+        let known = admin.request(method, "/tenant/loginOptions").send().await;
         assert_eq!((strange.status, known.status), (401, 405), "{method}");
     }
 }

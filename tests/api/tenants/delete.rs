@@ -1,13 +1,8 @@
 //! `DELETE /tenant/tenants/<id>`.
 
-use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{
-    TENANTS, create_reseller, create_tenant, ids_seen_by, management, manager_with, rows_of,
-    tables_of_tenants, tenant_of,
-};
-use crate::harness::{TestServer, eventually, reply, soon};
+use super::*;
 
 const T7: &str = "/tenant/tenants/t7";
 
@@ -116,8 +111,7 @@ async fn fill(server: &TestServer, tenant: &str) {
 
 #[tokio::test]
 async fn nothing_of_a_deleted_tenant_is_left_in_any_table() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
     create_tenant(&server, "t8").await;
     fill(&server, "t7").await;
     fill(&server, "t8").await;
@@ -142,21 +136,18 @@ async fn nothing_of_a_deleted_tenant_is_left_in_any_table() {
 
 #[tokio::test]
 async fn users_of_a_deleted_tenant_are_401_and_their_polls_end() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let held = boss.listen("/alarms/*").await.hold().await;
 
     assert_eq!(management(&server).delete(T7).await.status, 204);
 
     assert_eq!(reply(&soon("the answer of the held poll", held.answer()).await)["successful"], false);
-    eventually("the end of the user", async || (boss.get("/alarm/alarms").await.status == 401).then_some(()))
-        .await;
+    until("the end of the user", async || boss.get("/alarm/alarms").await.status == 401).await;
 }
 
 #[tokio::test]
 async fn interrupted_deletion_is_continued_by_the_next() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     fill(&server, "t7").await;
     // The rows are as left by a server that stops in between.
     let database = server.database();
@@ -188,10 +179,8 @@ async fn held_deletion(server: &TestServer) -> (tokio_postgres::Client, JoinHand
     holder.batch_execute(lock).await.unwrap();
     let management = management(server);
     let deleting = tokio::spawn(async move { management.delete(T7).await.status });
-    eventually("the suspension", async || {
-        (database.query(STATUS, &[]).await[0].get::<_, &str>(0) == "SUSPENDED").then_some(())
-    })
-    .await;
+    until("the suspension", async || database.query(STATUS, &[]).await[0].get::<_, &str>(0) == "SUSPENDED")
+        .await;
     (holder, deleting)
 }
 
@@ -207,8 +196,7 @@ async fn deletion_cuts_the_tenant_off_before_it_takes_anything_away() {
 
 #[tokio::test]
 async fn id_and_domain_of_a_deleted_tenant_are_free_again() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     boss.create_device("pump").await;
     management(&server).delete(T7).await;
 
@@ -248,7 +236,7 @@ async fn only_management_deletes_and_only_with_the_admin_role() {
 
 #[tokio::test]
 async fn management_cannot_be_deleted() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     let answer = management(&server).delete("/tenant/tenants/management").await;
 
@@ -259,7 +247,7 @@ async fn management_cannot_be_deleted() {
 
 #[tokio::test]
 async fn unknown_tenant_is_404() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for id in ["unknown", "%00", "T7", "a%2Fb"] {
         management(&server).delete(&format!("{TENANTS}/{id}")).await.expect_error(404, "tenants/Not Found");
@@ -275,6 +263,5 @@ async fn deletion_continues_when_its_client_stops_waiting() {
     holder.batch_execute("ROLLBACK").await.unwrap();
 
     let database = server.database();
-    eventually("the end of the tenant", async || database.query(STATUS, &[]).await.is_empty().then_some(()))
-        .await;
+    until("the end of the tenant", async || database.query(STATUS, &[]).await.is_empty()).await;
 }

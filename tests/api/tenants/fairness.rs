@@ -1,10 +1,9 @@
 //! A tenant with many slow requests leaves database connections for the others, and so does each of its users.
 
 use std::pin::pin;
-use std::time::Duration;
 
+use super::*;
 use crate::harness::tenants::management;
-use crate::harness::{TestDatabase, TestServer, eventually, soon};
 
 #[tokio::test]
 async fn slow_reads_of_a_tenant_leave_connections_for_another() {
@@ -27,9 +26,9 @@ async fn slow_reads_of_a_tenant_leave_connections_for_another() {
             tokio::spawn(async move { noisy.get("/measurement/measurements?pageSize=1").await.status })
         })
         .collect();
-    eventually("reads that wait for the lock", async || {
+    until("reads that wait for the lock", async || {
         let waiting = "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'relation'";
-        (!database.query(waiting, &[]).await.is_empty()).then_some(())
+        !database.query(waiting, &[]).await.is_empty()
     })
     .await;
 
@@ -48,10 +47,7 @@ async fn slow_reads_of_a_tenant_leave_connections_for_another() {
 async fn end_one_read(database: &TestDatabase) {
     let end =
         "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND locktype = 'relation' LIMIT 1";
-    eventually("a read that waits for the lock", async || {
-        (!database.query(end, &[]).await.is_empty()).then_some(())
-    })
-    .await;
+    until("a read that waits for the lock", async || !database.query(end, &[]).await.is_empty()).await;
 }
 
 #[tokio::test]

@@ -1,9 +1,6 @@
 //! Objects of other tenants are reported as absent.
 
-use serde_json::json;
-
-use super::{TENANTS, create_reseller, create_tenant, tenant_of};
-use crate::harness::{TestServer, without};
+use super::*;
 
 #[tokio::test]
 async fn tenants_of_others_look_absent() {
@@ -59,8 +56,7 @@ async fn options_of_others_look_absent() {
 
 #[tokio::test]
 async fn users_of_one_tenant_are_unknown_in_the_other() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "one").await;
+    let (server, _) = with_tenant("one").await;
     let mut body = tenant_of("other");
     body["adminName"] = json!("chief");
     super::management(&server).create(TENANTS, &body).await;

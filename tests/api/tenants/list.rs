@@ -1,9 +1,6 @@
 //! `GET /tenant/tenants[/<id>]`.
 
-use serde_json::json;
-
-use super::{TENANTS, create_tenant, ids_seen_by, management, manager_with, tenant_of};
-use crate::harness::{MEDIA, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn tenants_are_sorted_by_id_and_counted_on_request() {
@@ -19,8 +16,7 @@ async fn tenants_are_sorted_by_id_and_counted_on_request() {
         page["tenants"].as_array().unwrap().iter().map(|tenant| tenant["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["a-b", "a_b", "main", "management"]);
     assert_eq!(page["statistics"], json!({"totalPages": 2, "pageSize": 4, "currentPage": 1}));
-    let media_type = answer.header("Content-Type").unwrap();
-    assert!(media_type.starts_with(&format!("{MEDIA}tenantCollection+json")), "{media_type}");
+    answer.expect_media("tenantCollection");
 }
 
 #[tokio::test]
@@ -66,7 +62,7 @@ async fn page_by_its_number_is_the_one_the_links_lead_to() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_hostile_places_harmless() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let management = management(&server);
 
     for query in ["pageSize=0", "currentPage=-1", "pageSize=x", "withTotalPages=perhaps"] {
@@ -97,21 +93,21 @@ async fn only_the_read_role_may_read() {
 
 #[tokio::test]
 async fn tenant_sees_only_what_is_below_it() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let reseller = super::create_reseller(&server, "reseller").await;
     let other = super::create_reseller(&server, "other").await;
     reseller.create(TENANTS, &tenant_of("child")).await;
 
     assert_eq!(ids_seen_by(&reseller).await, ["child"]);
     assert_eq!(ids_seen_by(&other).await, [""; 0]);
-    assert_eq!(ids_seen_by(&server.admin()).await, [""; 0]);
+    assert_eq!(ids_seen_by(&admin).await, [""; 0]);
     let all = ["child", "main", "management", "other", "reseller"];
     assert_eq!(ids_seen_by(&management(&server)).await, all);
 }
 
 #[tokio::test]
 async fn invalid_id_names_no_tenant() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
 
     for id in ["T7", "%00", "a%2Fb", "unknown", "%F0%9F%94%A5", &"x".repeat(5000)] {
         management(&server).get(&format!("{TENANTS}/{id}")).await.expect_error(404, "tenants/Not Found");

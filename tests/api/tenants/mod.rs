@@ -11,8 +11,8 @@ mod limits;
 mod list;
 mod suspend;
 
+use crate::harness::prelude::*;
 use crate::harness::tenants::{TENANTS, create_reseller, create_tenant, management, tenant_of};
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer};
 
 /// A user of tenant `management` with exactly these roles.
 async fn manager_with(server: &TestServer, name: &str, roles: &[&str]) -> Caller {
@@ -42,4 +42,11 @@ async fn tables_of_tenants(database: &TestDatabase) -> Vec<String> {
 async fn rows_of(database: &TestDatabase, table: &str, tenant: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table} WHERE tenant = $1");
     database.query(&statement, &[&tenant]).await[0].get(0)
+}
+
+/// Returns a server with a tenant below `management`, and the administrator of the tenant.
+async fn with_tenant(id: &str) -> (TestServer, Caller) {
+    let server = TestServer::start().await;
+    let boss = crate::harness::tenants::create_tenant(&server, id).await;
+    (server, boss)
 }

@@ -1,9 +1,6 @@
 //! Suspended tenants are cut off at once (Z-01).
 
-use serde_json::{Value, json};
-
-use super::{create_tenant, management};
-use crate::harness::{Caller, Socket, TestServer, eventually, reply, soon};
+use super::*;
 
 const T7: &str = "/tenant/tenants/t7";
 
@@ -14,12 +11,12 @@ async fn set_status(server: &TestServer, status: &str) {
 
 async fn answers(caller: &Caller, status: u16) {
     let what = format!("status {status}");
-    eventually(&what, async || (caller.get("/alarm/alarms").await.status == status).then_some(())).await;
+    until(&what, async || caller.get("/alarm/alarms").await.status == status).await;
 }
 
 #[tokio::test]
 async fn every_request_of_a_suspended_tenant_is_403_until_it_is_active_again() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_tenant(&server, "t7").await;
     answers(&boss, 200).await;
 
@@ -29,19 +26,19 @@ async fn every_request_of_a_suspended_tenant_is_403_until_it_is_active_again() {
     for path in ["/tenant/currentTenant", "/inventory/managedObjects", "/unknown"] {
         assert_eq!(boss.get(path).await.status, 403, "{path}");
     }
-    assert_eq!(server.admin().get("/alarm/alarms").await.status, 200, "others are served");
+    assert_eq!(admin.get("/alarm/alarms").await.status, 200, "others are served");
     set_status(&server, "ACTIVE").await;
     answers(&boss, 200).await;
 }
 
 #[tokio::test]
 async fn held_poll_and_socket_of_a_suspended_tenant_end() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let boss = create_tenant(&server, "t7").await;
     let session = boss.listen("/alarms/*").await;
     let held = session.hold().await;
     let (mut socket, _) = Socket::listen(&boss, "/alarms/*").await;
-    let other = server.admin().session().await;
+    let other = admin.session().await;
 
     set_status(&server, "SUSPENDED").await;
 

@@ -7,7 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls_pki_types::CertificateDer;
 use tempfile::TempDir;
 
-use crate::harness::scratch_with_data;
+use super::*;
 
 /// An authority that clients trust, one below it that signs, and the files of a server.
 pub(super) struct Certificates {

@@ -12,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::certificates::Certificates;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, soon};
+use super::*;
 
 /// Returns the TLS configuration of a client.
 pub(super) fn offer(

@@ -1,13 +1,10 @@
 //! Requests that are refused before their body has arrived, over TLS (C-07b).
 
-use std::time::Duration;
-
 use tokio::time::sleep;
 
 use super::certificates::Certificates;
 use super::client::Encrypted;
-use super::server_with;
-use crate::harness::{ADMIN_PASSWORD, Caller};
+use super::*;
 
 /// A body of 4 MB in one go, and 100 kB on a slow line: the number of pieces, their bytes, and the pause between them.
 const WAYS: [(usize, usize, Duration); 2] =

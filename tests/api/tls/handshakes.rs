@@ -1,11 +1,8 @@
 //! Handshakes that fail do not affect other clients.
 
-use std::time::Duration;
-
 use super::certificates::Certificates;
 use super::client::admin;
-use super::server_with;
-use crate::harness::RawConnection;
+use super::*;
 
 #[tokio::test]
 async fn slow_handshake_is_cut_off() {

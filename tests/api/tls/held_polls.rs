@@ -1,13 +1,8 @@
 //! Held polls over TLS: as fast as without TLS, and never lost (B-12, B-22).
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
 use super::certificates::Certificates;
 use super::client::{Encrypted, admin};
-use super::{server, server_with};
-use crate::harness::{REALTIME, Session, TestServer};
+use super::*;
 
 /// A connect on a connection of its own.
 async fn connect(server: &TestServer, certificates: &Certificates, session: &Session) -> Encrypted {
@@ -88,8 +83,7 @@ async fn reset_client_keeps_its_batch() {
 
 #[tokio::test]
 async fn request_behind_a_held_poll_does_not_end_it_and_gets_a_response() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -114,8 +108,7 @@ async fn request_behind_a_held_poll_does_not_end_it_and_gets_a_response() {
 
 #[tokio::test]
 async fn stop_releases_held_polls_and_closes_tls() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let session = admin.listen("/alarms/*").await;
     let mut held = hold(&server, &certificates, &session).await;

@@ -1,13 +1,10 @@
 //! The fast lane over TLS: the same responses as without TLS, whatever a record contains.
 
-use std::time::Duration;
-
 use platform_front::config::Settings;
-use serde_json::json;
 
 use super::certificates::Certificates;
 use super::client::tunnel;
-use super::server_with;
+use super::*;
 use crate::lane::pair::{Pair, Sent, Side};
 use crate::lane::responses::Conversation;
 use crate::lane::sample::Sample;

@@ -13,12 +13,16 @@ mod refused;
 mod reload;
 mod serving;
 
-use std::time::Duration;
-
+use certificates::Certificates;
 use platform_front::config::Settings;
 
-use crate::harness::{TestDatabase, TestServer};
-use certificates::Certificates;
+use crate::harness::prelude::*;
+
+/// A server with a certificate, and the files of the certificate.
+async fn serving() -> (TestServer, Certificates) {
+    let certificates = Certificates::new();
+    (server(&certificates).await, certificates)
+}
 
 /// A server with a certificate of these files.
 async fn server(certificates: &Certificates) -> TestServer {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::process::Signal;
 
 use super::certificates::Certificates;
-use crate::harness::{Program, TestDatabase, eventually};
+use super::*;
 
 fn command(database: &Arc<TestDatabase>, variables: &[(&str, &str)]) -> std::process::Command {
     let mut command = Program::command_on(database, database.data_dir());
@@ -27,7 +27,7 @@ async fn ready_line_and_certificate_are_printed() {
 
     assert!(program.base().starts_with("https://127.0.0.1:"), "{:?}", program.printed);
     assert!(program.printed[0].ends_with(program.base()), "{:?}", program.printed);
-    eventually("the log", async || program.log().contains("tls certificate loaded").then_some(())).await;
+    until("the log", async || program.log().contains("tls certificate loaded")).await;
     assert!(program.log().contains("certificate.sha256"), "{}", program.log());
 }
 
@@ -37,7 +37,7 @@ async fn listening_to_a_network_in_clear_is_said_loudly() {
 
     let program = Program::serve_with(command(&database, &[("PLATFORM_LISTEN", "0.0.0.0:0")]));
 
-    eventually("the warning", async || program.log().contains(EXPOSED).then_some(())).await;
+    until("the warning", async || program.log().contains(EXPOSED)).await;
     let line = program.log().lines().find(|line| line.contains(EXPOSED)).unwrap().to_owned();
     for part in ["WARN", "--tls-cert", "--trusted-proxies", "0.0.0.0:0"] {
         assert!(line.contains(part), "{part} is not in {line}");
@@ -55,7 +55,7 @@ async fn loopback_and_trusted_proxies_are_not_an_exposure() {
         let program = Program::serve_with(command(&database, variables));
         program.signal(Signal::TERM);
         // The lines that were logged before this one have been read.
-        eventually("the stop", async || program.log().contains("stopping").then_some(())).await;
+        until("the stop", async || program.log().contains("stopping")).await;
         assert!(!program.log().contains(EXPOSED), "{variables:?}: {}", program.log());
     }
 }

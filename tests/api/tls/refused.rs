@@ -4,7 +4,7 @@ use std::fs::{create_dir, write};
 use std::path::PathBuf;
 
 use super::certificates::Certificates;
-use crate::harness::{TestDatabase, TestServer};
+use super::*;
 
 #[tokio::test]
 async fn start_is_refused_with_the_file_and_what_is_wrong() {

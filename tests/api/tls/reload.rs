@@ -2,15 +2,12 @@
 
 use std::fs::write;
 
-use super::certificates::Certificates;
 use super::client::{Encrypted, admin};
-use super::server;
-use crate::harness::{eventually, notifications};
+use super::*;
 
 #[tokio::test]
 async fn renewed_certificate_is_served_while_a_held_poll_continues() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -20,8 +17,8 @@ async fn renewed_certificate_is_served_while_a_held_poll_continues() {
     let renewed = certificates.renew();
 
     assert_ne!(before, renewed);
-    eventually("the renewed certificate", async || {
-        (Encrypted::open(&server, &certificates).await.certificate() == renewed).then_some(())
+    until("the renewed certificate", async || {
+        Encrypted::open(&server, &certificates).await.certificate() == renewed
     })
     .await;
     admin.raise_alarm(&device, "hot").await;
@@ -30,8 +27,7 @@ async fn renewed_certificate_is_served_while_a_held_poll_continues() {
 
 #[tokio::test]
 async fn connections_succeed_at_every_moment_of_a_renewal() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let before = Encrypted::open(&server, &certificates).await.certificate();
     let fresh = certificates.fresh();
 
@@ -47,10 +43,10 @@ async fn connections_succeed_at_every_moment_of_a_renewal() {
     }
     write(certificates.key(), &fresh.key).unwrap();
 
-    eventually("the renewed certificate", async || {
+    until("the renewed certificate", async || {
         let served = Encrypted::open(&server, &certificates).await.certificate();
         assert!(served == before || served == fresh.certificate);
-        (served == fresh.certificate).then_some(())
+        served == fresh.certificate
     })
     .await;
 }

@@ -2,15 +2,10 @@
 
 use rustls::version::{TLS12, TLS13};
 use rustls::{ALL_VERSIONS, ProtocolVersion};
-use serde_json::{Value, json};
 
 use super::certificates::Certificates;
 use super::client::{Encrypted, admin, offer};
-use super::server;
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, OBJECTS, Program, RawConnection, Socket, alarm_of, connect, notifications, run,
-    scratch_with_data,
-};
+use super::*;
 
 /// Returns scheme and authority of links in responses through a tunnel.
 fn encrypted(caller: &Caller) -> String {
@@ -28,8 +23,7 @@ fn links(value: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn request_gets_a_response_over_tls() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let mut connection = Encrypted::open(&server, &certificates).await;
 
     for _ in 0..3 {
@@ -41,8 +35,7 @@ async fn request_gets_a_response_over_tls() {
 
 #[tokio::test]
 async fn every_link_of_a_response_is_https() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     admin.create_device("motor").await;
@@ -63,8 +56,7 @@ async fn every_link_of_a_response_is_https() {
 
 #[tokio::test]
 async fn links_in_notifications_are_https() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     let session = admin.listen("/alarms/*").await;
@@ -78,8 +70,7 @@ async fn links_in_notifications_are_https() {
 
 #[tokio::test]
 async fn links_of_a_request_without_a_host_are_https() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
 
     let answer = admin.request("GET", "/platform").header("Host", "no host").send().await.expect(400);
@@ -91,8 +82,7 @@ async fn links_of_a_request_without_a_host_are_https() {
 
 #[tokio::test]
 async fn whole_chain_of_the_file_is_sent() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
 
     // The client trusts the root only, so it would reject the certificate without the chain.
     let connection = Encrypted::open(&server, &certificates).await;
@@ -102,8 +92,7 @@ async fn whole_chain_of_the_file_is_sent() {
 
 #[tokio::test]
 async fn tls_1_2_and_1_3_are_served() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
 
     for (version, agreed) in [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)] {
         let offer = offer(&certificates, &[version], &[]);
@@ -131,8 +120,7 @@ fn hello(version: [u8; 2]) -> Vec<u8> {
 
 #[tokio::test]
 async fn tls_1_1_is_refused_by_an_alert() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, _certificates) = serving().await;
 
     let mut connection = RawConnection::open(server.address()).await;
     connection.send(hello([3, 3])).await;
@@ -149,8 +137,7 @@ async fn tls_1_1_is_refused_by_an_alert() {
 
 #[tokio::test]
 async fn http_1_1_is_agreed_and_nothing_else_is_offered() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
 
     let both = offer(&certificates, ALL_VERSIONS, &["h2", "http/1.1"]);
     let connection = Encrypted::try_open(&server, both).await.unwrap();
@@ -160,8 +147,7 @@ async fn http_1_1_is_agreed_and_nothing_else_is_offered() {
 
 #[tokio::test]
 async fn plain_http_gets_an_explanation_and_the_connection_ends() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, _certificates) = serving().await;
 
     for request in [
         "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -178,8 +164,7 @@ async fn plain_http_gets_an_explanation_and_the_connection_ends() {
 
 #[tokio::test]
 async fn large_body_arrives_whole_in_both_directions() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let large: String = (0..400_000).map(|n| char::from(b'a' + (n % 23) as u8)).collect();
 
@@ -191,8 +176,7 @@ async fn large_body_arrives_whole_in_both_directions() {
 
 #[tokio::test]
 async fn websocket_over_tls_is_notified_of_an_alarm() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let admin = admin(&server, &certificates).await;
     let device = admin.create_device("pump").await;
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
@@ -213,8 +197,7 @@ async fn websocket_over_tls_is_notified_of_an_alarm() {
 
 #[tokio::test]
 async fn command_line_trusts_the_authorities_of_the_machine_and_no_other() {
-    let certificates = Certificates::new();
-    let server = server(&certificates).await;
+    let (server, certificates) = serving().await;
     let directory = scratch_with_data();
     let list = |authorities: &std::path::Path| {
         let mut command = Program::command(directory.path(), &["device", "list", "-o", "json"]);

@@ -10,11 +10,10 @@ use std::sync::Arc;
 use platform_front::secrets::password::SecretKey;
 use platform_store::restoration::newest_schema;
 use refinery::{Migration, Runner, Target, load_sql_migrations};
-use serde_json::json;
+use rows::{DEVICE, ROWS};
 use tokio_postgres::NoTls;
 
-use crate::harness::{ADMIN_PASSWORD, Caller, TestDatabase, TestServer, alarm_of, measurement_of};
-use rows::{DEVICE, ROWS};
+use crate::harness::prelude::*;
 
 fn migrations() -> Vec<Migration> {
     load_sql_migrations(Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations")).unwrap()

@@ -2,14 +2,10 @@
 //! (B-18b, U-16,
 //! Z-01).
 
-use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::USERS;
+use super::*;
 use crate::harness::tenants::management;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer};
-
-const ALARMS: &str = "/alarm/alarms";
 
 /// Starts a server that delays no wrong password, because these tests send some.
 async fn server() -> TestServer {
@@ -61,9 +57,9 @@ async fn in_turn(
 async fn role_of_a_group_counts_for_the_next_request() {
     let server = server().await;
     let (admin, joe) = (server.admin(), server.user_with("joe", &[]).await);
-    let group = admin.create("/user/main/groups", &json!({"name": "night shift"})).await["id"].clone();
-    let roles = format!("/user/main/groups/{group}/roles");
-    admin.create(&format!("/user/main/groups/{group}/users"), &json!({"user": {"id": "joe"}})).await;
+    let group = admin.create("/user/<tenant>/groups", &json!({"name": "night shift"})).await["id"].clone();
+    let roles = format!("/user/<tenant>/groups/{group}/roles");
+    admin.create(&format!("/user/<tenant>/groups/{group}/users"), &json!({"user": {"id": "joe"}})).await;
     let _load = Load::of(&joe);
 
     let give = async || drop(admin.create(&roles, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await);
@@ -96,7 +92,7 @@ async fn membership_and_device_permissions_count_for_the_next_request() {
     let give = async || change(json!({&device: ["ALARM:*:READ"]})).await;
     let take = async || change(json!({})).await;
     in_turn(10, give, 200, take, 403, async || joe.get(ALARMS).await.status).await;
-    let members = "/user/main/groups/4/users";
+    let members = "/user/<tenant>/groups/4/users";
     let join = async || drop(admin.create(members, &json!({"user": {"id": "joe"}})).await);
     let leave = async || assert_eq!(admin.delete(&format!("{members}/joe")).await.status, 204);
     in_turn(10, join, 200, leave, 403, async || joe.get(ALARMS).await.status).await;
@@ -176,9 +172,9 @@ async fn suspended_tenant_is_refused_from_the_next_request_on() {
 
 #[tokio::test]
 async fn new_tenant_is_known_by_its_host_from_the_next_request_on() {
-    let server = server().await;
+    let (server, admin) = server().await.with_admin();
     let operator = management(&server);
-    let _load = Load::of(&server.admin());
+    let _load = Load::of(&admin);
     for n in 0..8 {
         let id = format!("plant{n}");
         let domain = format!("{id}.example.com");

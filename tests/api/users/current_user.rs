@@ -1,26 +1,22 @@
 //! The caller's own user (U-13, U-14).
 
-use serde_json::{Value, json};
-
-use super::{USERS, create};
-use crate::harness::{MEDIA, TestServer, eventually, redacted};
+use super::*;
 
 const CURRENT: &str = "/user/currentUser";
 
 #[tokio::test]
 async fn current_user_has_effective_roles_and_no_groups() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
-    let group = server.admin().create("/user/main/groups", &json!({"name": "listeners"})).await;
-    let path = format!("/user/main/groups/{}", group["id"]);
+    let (server, admin) = with_joe().await;
+    let group = admin.create("/user/<tenant>/groups", &json!({"name": "listeners"})).await;
+    let path = format!("/user/<tenant>/groups/{}", group["id"]);
     for role in ["ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_ALARM_READ"] {
-        server.admin().create(&format!("{path}/roles"), &json!({"role": {"id": role}})).await;
+        admin.create(&format!("{path}/roles"), &json!({"role": {"id": role}})).await;
     }
-    server.admin().create(&format!("{path}/users"), &json!({"user": {"id": "joe"}})).await;
+    admin.create(&format!("{path}/users"), &json!({"user": {"id": "joe"}})).await;
 
     let answer = server.caller("joe", "secret-1").request("GET", CURRENT).send().await;
 
-    assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}currentUser+json")));
+    answer.expect_media("currentUser");
     let role = |name: &str| json!({"id": name, "name": name, "self": format!("<base>/user/roles/{name}")});
     let expected = json!({
         "id": "joe", "userName": "joe", "self": "<base>/user/currentUser", "enabled": true,
@@ -57,15 +53,14 @@ async fn media_type_of_the_response_decides_its_shape() {
 
 #[tokio::test]
 async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, admin) = with_joe().await;
 
     let change = json!({"firstName": "Joe", "lastName": "Doe", "phone": "+4915112345678", "email": "a@b",
         "enabled": false, "owner": "admin", "devicePermissions": {"1": ["*:*:*"]}, "customProperties": {"a": 1},
         "effectiveRoles": [], "roles": {}, "groups": {}});
     server.caller("joe", "secret-1").put(CURRENT, &change).await.expect(200);
 
-    let user = server.admin().read(&format!("{USERS}/joe")).await;
+    let user = admin.read(&format!("{USERS}/joe")).await;
     let read = |name: &str| user[name].clone();
     assert_eq!(
         [read("firstName"), read("lastName"), read("phone"), read("email")],
@@ -80,14 +75,12 @@ async fn own_name_phone_and_mail_are_changed_and_nothing_that_gives_rights() {
 
 #[tokio::test]
 async fn own_password_is_changed() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, _admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
 
     assert_eq!(joe.put(CURRENT, &json!({"password": "secret-2"})).await.status, 200);
 
-    eventually("the end of the old password", async || (joe.get(CURRENT).await.status == 401).then_some(()))
-        .await;
+    until("the end of the old password", async || joe.get(CURRENT).await.status == 401).await;
     assert_eq!(server.caller("joe", "secret-2").get(CURRENT).await.status, 200);
 }
 
@@ -107,21 +100,21 @@ async fn own_record_needs_the_own_roles() {
 
 #[tokio::test]
 async fn own_record_is_read_by_its_path_too() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let joe = server.user_with("joe", &["ROLE_USER_MANAGEMENT_OWN_READ"]).await;
 
     for path in ["users/joe", "userByName/joe", "users/joe/roles", "users/joe/groups"] {
-        assert_eq!(joe.get(&format!("/user/main/{path}")).await.status, 200, "{path}");
+        assert_eq!(joe.get(&format!("/user/<tenant>/{path}")).await.status, 200, "{path}");
     }
     for path in ["users/admin", "users/admin/roles", "users/admin/groups", "users", "groups"] {
-        assert_eq!(joe.get(&format!("/user/main/{path}")).await.status, 403, "{path}");
+        assert_eq!(joe.get(&format!("/user/<tenant>/{path}")).await.status, 403, "{path}");
     }
     assert_eq!(joe.put(&format!("{USERS}/joe"), &json!({"firstName": "X"})).await.status, 403);
 }
 
 #[tokio::test]
 async fn another_user_name_and_wrong_values_are_422() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for body in [
         json!({"userName": "root"}),
@@ -129,7 +122,7 @@ async fn another_user_name_and_wrong_values_are_422() {
         json!({"phone": "1"}),
         json!({"email": 7}),
     ] {
-        server.admin().put(CURRENT, &body).await.expect(422);
+        admin.put(CURRENT, &body).await.expect(422);
     }
-    assert_eq!(server.admin().put(CURRENT, &json!({"userName": "admin"})).await.status, 200);
+    assert_eq!(admin.put(CURRENT, &json!({"userName": "admin"})).await.status, 200);
 }

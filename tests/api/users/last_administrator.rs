@@ -1,31 +1,28 @@
 //! A tenant is never without an administrator, whatever happens at the same moment (U-15).
 
-use serde_json::json;
+use super::*;
 
-use super::USERS;
-use crate::harness::{ADMIN_PASSWORD, Caller, TestServer, soon};
+const ADMINS: &str = "/user/<tenant>/groups/1/users";
 
-const ADMINS: &str = "/user/main/groups/1/users";
-
-/// A server whose tenant `main` has these administrators besides `admin`.
+/// A server whose tenant has these administrators besides `admin`.
 async fn with_administrators(names: &[&str]) -> TestServer {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     for name in names {
         server.user_with(name, &[]).await;
-        server.admin().create(ADMINS, &json!({"user": {"id": name}})).await;
+        admin.create(ADMINS, &json!({"user": {"id": name}})).await;
     }
     server
 }
 
 async fn administrators(server: &TestServer) -> i64 {
     let statement = "SELECT count(*) FROM group_members m JOIN users u ON u.tenant = m.tenant AND u.name = m.user_name \
-        WHERE m.tenant = 'main' AND m.group_id = 1 AND u.enabled";
-    server.database().query(statement, &[]).await[0].get(0)
+        WHERE m.tenant = $1 AND m.group_id = 1 AND u.enabled";
+    server.rows(statement, &[]).await[0].get(0)
 }
 
 #[tokio::test]
 async fn last_member_of_admins_is_neither_deleted_nor_removed_nor_disabled() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let other = server.user_with("other", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
 
     let deleted = other.delete(&format!("{USERS}/admin")).await;
@@ -34,7 +31,7 @@ async fn last_member_of_admins_is_neither_deleted_nor_removed_nor_disabled() {
 
     assert_eq!((deleted.status, removed.status, disabled.status), (403, 403, 403), "{}", deleted.text);
     assert!(deleted.message().contains("admins"), "{}", deleted.message());
-    assert_eq!(server.admin().read(&format!("{USERS}/admin")).await["enabled"], true);
+    assert_eq!(admin.read(&format!("{USERS}/admin")).await["enabled"], true);
 }
 
 #[tokio::test]
@@ -60,11 +57,11 @@ async fn one_of_two_administrators_may_go() {
 
 #[tokio::test]
 async fn admins_keep_the_role_by_which_they_administer() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    server.admin().delete("/user/main/groups/1/roles/ROLE_USER_MANAGEMENT_ADMIN").await.expect(403);
+    admin.delete("/user/<tenant>/groups/1/roles/ROLE_USER_MANAGEMENT_ADMIN").await.expect(403);
 
-    assert_eq!(server.admin().delete("/user/main/groups/1/roles/ROLE_SMS_ADMIN").await.status, 204);
+    assert_eq!(admin.delete("/user/<tenant>/groups/1/roles/ROLE_SMS_ADMIN").await.status, 204);
 }
 
 /// Sends requests all at once; none may fail by a fault of the server.
@@ -115,8 +112,8 @@ async fn assignments_during_a_deletion_all_get_a_response() {
     for n in 0..4 {
         super::create(&admin, &format!("joe{n}")).await;
         let group =
-            admin.create("/user/main/groups", &json!({"name": format!("g{n}")})).await["id"].to_string();
-        let group = format!("/user/main/groups/{group}");
+            admin.create("/user/<tenant>/groups", &json!({"name": format!("g{n}")})).await["id"].to_string();
+        let group = format!("/user/<tenant>/groups/{group}");
         let user = format!("{USERS}/joe{n}");
         let member = json!({"user": {"id": format!("joe{n}")}}).to_string();
         let role = |name: &str| json!({"role": {"id": name}}).to_string();
@@ -128,7 +125,7 @@ async fn assignments_during_a_deletion_all_get_a_response() {
             requests.push((
                 admin.clone(),
                 "POST",
-                format!("/user/main/groups/{}/users", 3 + n),
+                format!("/user/<tenant>/groups/{}/users", 3 + n),
                 member.clone(),
             ));
         }
@@ -146,13 +143,13 @@ async fn assignments_during_a_deletion_all_get_a_response() {
         all_at_once(requests).await;
     }
     let orphans = "SELECT 1 FROM group_members m LEFT JOIN users u ON u.tenant = m.tenant AND u.name = m.user_name \
-        WHERE u.name IS NULL";
-    assert_eq!(server.database().query(orphans, &[]).await.len(), 0);
+        WHERE m.tenant = $1 AND u.name IS NULL";
+    assert_eq!(server.rows(orphans, &[]).await.len(), 0);
 }
 
 #[tokio::test]
 async fn roles_assigned_at_the_same_moment_are_all_kept() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     super::create(&admin, "joe").await;
     let roles =
         ["ROLE_ALARM_READ", "ROLE_EVENT_READ", "ROLE_AUDIT_READ", "ROLE_SMS_READ", "ROLE_ALARM_ADMIN"];
@@ -165,16 +162,16 @@ async fn roles_assigned_at_the_same_moment_are_all_kept() {
     assert_eq!(statuses, [201; 5]);
     let held = admin.read(&format!("{USERS}/joe/roles?pageSize=50")).await;
     assert_eq!(held["references"].as_array().unwrap().len(), 7);
-    assert_eq!(server.database().audit_records("joe").await.len(), 6);
+    assert_eq!(server.audit_records("joe").await.len(), 6);
 }
 
 #[tokio::test]
 async fn one_of_several_users_and_groups_of_a_name_at_the_same_moment_is_created() {
-    let (_server, admin) = TestServer::start().await.with_admin();
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let user = json!({"userName": "joe", "password": "secret-1"}).to_string();
     let group = json!({"name": "g"}).to_string();
 
-    for (path, body) in [(USERS, user), ("/user/main/groups", group)] {
+    for (path, body) in [(USERS, user), ("/user/<tenant>/groups", group)] {
         let requests = (0..4).map(|_| (admin.clone(), "POST", path.to_owned(), body.clone())).collect();
         let mut statuses = all_at_once(requests).await;
         statuses.sort_unstable();

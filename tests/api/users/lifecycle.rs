@@ -1,20 +1,17 @@
 //! Creating, reading, changing and deleting (U-05 to U-08, U-16).
 
-use serde_json::json;
-
-use super::{USERS, create};
-use crate::harness::{ADMIN_PASSWORD, MEDIA, RawConnection, TestServer, eventually, redacted, without};
+use super::*;
 
 #[tokio::test]
 async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
     let body = json!({"userName": "Joe@example.com", "password": "secret-1", "firstName": "Joe",
         "phone": "+4915112345678",
         "email": "joe@example.com", "displayName": "Joe D.", "customProperties": {"a": [1.0]}});
-    let answer = server.admin().post(USERS, &body).await.expect(201);
+    let answer = admin.post(USERS, &body).await.expect(201);
 
-    let link = format!("{}{USERS}/Joe@example.com", server.base());
+    let link = server.link(&format!("{USERS}/Joe@example.com"));
     assert_eq!(answer.header("Location"), Some(&*link));
     let role = |name: &str| {
         json!({"self": format!("<user>/roles/{name}"),
@@ -30,58 +27,44 @@ async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
             [role("ROLE_USER_MANAGEMENT_OWN_ADMIN"), role("ROLE_USER_MANAGEMENT_OWN_READ")]},
     });
     assert_eq!(redacted(&answer.json(), &[(&link, "<user>"), (server.base(), "<base>")]), expected);
-    assert_eq!(server.admin().read(&link).await, answer.json());
-}
-
-#[tokio::test]
-async fn post_and_put_without_accept_have_no_body() {
-    let server = TestServer::start().await;
-    let (admin, body) = (server.admin(), json!({"userName": "joe", "password": "secret-1"}));
-
-    let posted = RawConnection::without_accept(&admin, "POST", USERS, &body).await;
-    let change = json!({"lastName": "D"});
-    let put = RawConnection::without_accept(&admin, "PUT", &format!("{USERS}/joe"), &change).await;
-
-    assert_eq!((posted.status, posted.text.as_str()), (201, ""));
-    assert!(posted.header("Location").unwrap().ends_with("/user/main/users/joe"));
-    assert_eq!((put.status, put.text.as_str()), (200, ""));
+    assert_eq!(admin.read(&link).await, answer.json());
 }
 
 #[tokio::test]
 async fn media_types_of_users_are_understood_and_others_refused() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let send = async |method: &str, path: &str, sent: &str, accepted: &str| {
-        let request =
-            server.admin().request(method, path).header("Content-Type", sent).header("Accept", accepted);
+        let request = admin.request(method, path).header("Content-Type", sent).header("Accept", accepted);
         request.body(r#"{"userName": "joe", "password": "secret-1"}"#).send().await
     };
     let user = format!("{MEDIA}user+json;ver=0.9");
 
     let created = send("POST", USERS, &user, &user).await.expect(201);
-    assert!(created.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}user+json")));
-    let page = server.admin().request("GET", USERS).send().await;
-    assert!(page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}userCollection+json")));
+    created.expect_media("user");
+    let page = admin.request("GET", USERS).send().await;
+    page.expect_media("userCollection");
     assert_eq!(send("POST", USERS, &format!("{MEDIA}group+json"), &user).await.status, 415);
     assert_eq!(send("POST", USERS, &user, &format!("{MEDIA}alarm+json")).await.status, 406);
 }
 
 #[tokio::test]
 async fn created_user_logs_in_with_its_password_which_is_never_returned() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let created = create(&server.admin(), "joe").await;
+    let created = create(&admin, "joe").await;
 
     assert!(!created.to_string().contains("secret-1") && created.get("password").is_none(), "{created}");
     assert_eq!(server.caller("joe", "secret-1").get("/user/currentUser").await.status, 200);
     assert_eq!(server.caller("joe", "secret-2").get("/user/currentUser").await.status, 401);
     let stored: String =
-        server.database().query("SELECT password_hash FROM users WHERE name = 'joe'", &[]).await[0].get(0);
+        server.rows("SELECT password_hash FROM users WHERE tenant = $1 AND name = 'joe'", &[]).await[0]
+            .get(0);
     assert!(stored.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{stored}");
 }
 
 #[tokio::test]
 async fn account_without_password_is_used_by_nobody_until_it_gets_one() {
-    let (server, admin) = TestServer::start().await.with_admin();
+    let (server, admin) = TestServer::shared().await.with_admin();
     admin.create(USERS, &json!({"userName": "joe", "sendPasswordResetEmail": true})).await;
 
     for password in ["", "null", "secret-1"] {
@@ -94,19 +77,18 @@ async fn account_without_password_is_used_by_nobody_until_it_gets_one() {
 
 #[tokio::test]
 async fn user_is_found_by_id_and_by_name_in_exactly_its_case() {
-    let server = TestServer::start().await;
-    let created = create(&server.admin(), "Joe").await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let created = create(&admin, "Joe").await;
 
-    assert_eq!(server.admin().read("/user/main/userByName/Joe").await, created);
-    for path in ["/user/main/userByName/joe", "/user/main/users/joe", "/user/main/users/nobody"] {
-        let answer = server.admin().get(path).await;
-        assert_eq!((answer.status, answer.error()), (404, "user/Not Found".into()), "{path}");
+    assert_eq!(admin.read("/user/<tenant>/userByName/Joe").await, created);
+    for path in ["/user/<tenant>/userByName/joe", "/user/<tenant>/users/joe", "/user/<tenant>/users/nobody"] {
+        admin.get(path).await.expect_error(404, "user/Not Found");
     }
 }
 
 #[tokio::test]
 async fn links_of_names_with_special_characters_lead_to_the_user() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for name in [
         "jo é".replace(' ', "%"),
@@ -116,20 +98,19 @@ async fn links_of_names_with_special_characters_lead_to_the_user() {
         "a\"b\\c".into(),
         "..a".into(),
     ] {
-        let created = create(&server.admin(), &name).await;
-        let read = server.admin().read(created["self"].as_str().unwrap()).await;
+        let created = create(&admin, &name).await;
+        let read = admin.read(created["self"].as_str().unwrap()).await;
         assert_eq!((read["userName"].as_str(), &read), (Some(&*name), &created));
         let roles = read["roles"]["references"][0]["self"].as_str().unwrap();
-        assert_eq!(server.admin().delete(roles).await.status, 204, "{roles}");
+        assert_eq!(admin.delete(roles).await.status, 204, "{roles}");
     }
 }
 
 #[tokio::test]
 async fn second_user_of_a_name_is_409() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, admin) = with_joe().await;
 
-    let answer = server.admin().post(USERS, &json!({"userName": "joe", "password": "secret-2"})).await;
+    let answer = admin.post(USERS, &json!({"userName": "joe", "password": "secret-2"})).await;
 
     assert_eq!((answer.status, answer.error()), (409, "user/Duplicate".into()), "{}", answer.text);
     assert_eq!(server.caller("joe", "secret-1").get("/user/currentUser").await.status, 200);
@@ -137,14 +118,14 @@ async fn second_user_of_a_name_is_409() {
 
 #[tokio::test]
 async fn put_changes_what_was_sent_and_null_removes() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let body = json!({"userName": "joe", "password": "secret-1", "firstName": "Joe", "lastName": "Doe",
         "email": "a@b", "customProperties": {"a": 1}});
-    let before = server.admin().create(USERS, &body).await;
+    let before = admin.create(USERS, &body).await;
 
     let change =
         json!({"lastName": null, "email": "c@d", "customProperties": {"b": 2}, "id": "other", "roles": 7});
-    let answer = server.admin().put(before["self"].as_str().unwrap(), &change).await.expect(200);
+    let answer = admin.put(before["self"].as_str().unwrap(), &change).await.expect(200);
 
     let mut expected = without(&before, &["lastName"]);
     expected["email"] = json!("c@d");
@@ -154,115 +135,88 @@ async fn put_changes_what_was_sent_and_null_removes() {
 
 #[tokio::test]
 async fn user_sent_back_as_it_was_read_is_accepted_and_unchanged() {
-    let server = TestServer::start().await;
-    let before = create(&server.admin(), "joe").await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let before = create(&admin, "joe").await;
 
-    let answer = server.admin().put(before["self"].as_str().unwrap(), &before).await;
+    let answer = admin.put(before["self"].as_str().unwrap(), &before).await;
 
     assert_eq!((answer.status, answer.json()), (200, before));
 }
 
 #[tokio::test]
 async fn name_of_a_user_is_not_changed() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (_server, admin) = with_joe().await;
 
-    let answer = server.admin().put(&format!("{USERS}/joe"), &json!({"userName": "jack"})).await.expect(422);
-
-    assert!(answer.message().contains("userName"), "{}", answer.message());
+    admin.put(&format!("{USERS}/joe"), &json!({"userName": "jack"})).await.expect_message(422, "userName");
 }
 
 #[tokio::test]
 async fn new_password_counts_at_once_ends_sessions_and_dates_the_change() {
-    let server = TestServer::start().await;
-    let before = create(&server.admin(), "joe").await;
-    super::assign(&server.admin(), "joe", "ROLE_ALARM_READ").await;
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let before = create(&admin, "joe").await;
+    super::assign(&admin, "joe", "ROLE_ALARM_READ").await;
     let joe = server.caller("joe", "secret-1");
-    eventually("the role", async || (joe.get("/alarm/alarms").await.status == 200).then_some(())).await;
+    until("the role", async || joe.get("/alarm/alarms").await.status == 200).await;
     let session = joe.listen("/alarms/*").await;
 
-    let changed = server.admin().put(&format!("{USERS}/joe"), &json!({"password": "secret-2"})).await.json();
+    let changed = admin.put(&format!("{USERS}/joe"), &json!({"password": "secret-2"})).await.json();
 
     assert_ne!(changed["lastPasswordChange"], before["lastPasswordChange"]);
-    eventually("the end of the old password", async || {
-        (joe.get("/alarm/alarms").await.status == 401).then_some(())
-    })
-    .await;
+    until("the end of the old password", async || joe.get("/alarm/alarms").await.status == 401).await;
     let joe = server.caller("joe", "secret-2");
     assert_eq!(joe.get("/alarm/alarms").await.status, 200);
-    eventually("the end of the session", async || {
-        (!joe.resume(&session.client).is_known().await).then_some(())
-    })
-    .await;
+    until("the end of the session", async || !joe.resume(&session.client).is_known().await).await;
 }
 
 #[tokio::test]
 async fn other_changes_keep_the_sessions() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let joe = server.caller("joe", ADMIN_PASSWORD);
     let session = joe.listen("/alarms/*").await;
 
-    assert_eq!(server.admin().put(&format!("{USERS}/joe"), &json!({"lastName": "Doe"})).await.status, 200);
+    assert_eq!(admin.put(&format!("{USERS}/joe"), &json!({"lastName": "Doe"})).await.status, 200);
 
     assert!(joe.resume(&session.client).is_known().await);
 }
 
 #[tokio::test]
 async fn disabled_user_is_cut_off_and_enabled_again_comes_back() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/user/currentUser").await.status, 200);
     let path = format!("{USERS}/joe");
 
     for (enabled, status) in [(false, 401), (true, 200)] {
-        let answer = server.admin().put(&path, &json!({"enabled": enabled})).await;
+        let answer = admin.put(&path, &json!({"enabled": enabled})).await;
         assert_eq!((answer.status, answer.json()["enabled"].clone()), (200, json!(enabled)));
-        eventually("the effect", async || {
-            (joe.get("/user/currentUser").await.status == status).then_some(())
-        })
-        .await;
+        until("the effect", async || joe.get("/user/currentUser").await.status == status).await;
     }
 }
 
 #[tokio::test]
 async fn deleted_user_is_cut_off_and_gone() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let joe = server.caller("joe", ADMIN_PASSWORD);
     let session = joe.listen("/alarms/*").await;
 
-    let answer = server.admin().delete(&format!("{USERS}/joe")).await;
+    let answer = admin.delete(&format!("{USERS}/joe")).await;
 
     assert_eq!((answer.status, answer.text.as_str()), (204, ""));
-    assert_eq!(server.admin().get(&format!("{USERS}/joe")).await.status, 404);
-    assert_eq!(server.admin().delete(&format!("{USERS}/joe")).await.status, 404);
-    eventually("the end of the credentials", async || {
-        (joe.get("/alarm/alarms").await.status == 401).then_some(())
-    })
-    .await;
-    create(&server.admin(), "joe").await;
+    assert_eq!(admin.get(&format!("{USERS}/joe")).await.status, 404);
+    assert_eq!(admin.delete(&format!("{USERS}/joe")).await.status, 404);
+    until("the end of the credentials", async || joe.get("/alarm/alarms").await.status == 401).await;
+    create(&admin, "joe").await;
     let namesake = server.caller("joe", "secret-1");
-    eventually("the end of the session", async || {
-        (!namesake.resume(&session.client).is_known().await).then_some(())
-    })
-    .await;
+    until("the end of the session", async || !namesake.resume(&session.client).is_known().await).await;
 }
 
 #[tokio::test]
 async fn nobody_deletes_their_own_user() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
 
     assert_eq!(joe.delete(&format!("{USERS}/joe")).await.status, 403);
-    assert_eq!(server.admin().get(&format!("{USERS}/joe")).await.status, 200);
-}
-
-#[tokio::test]
-async fn unknown_processing_mode_is_422() {
-    let server = TestServer::start().await;
-    let request = server.admin().request("POST", USERS).header("X-Platform-Processing-Mode", "SOMETIMES");
-
-    request.json(&json!({"userName": "joe", "password": "secret-1"})).send().await.expect(422);
+    assert_eq!(admin.get(&format!("{USERS}/joe")).await.status, 200);
 }

@@ -1,15 +1,12 @@
 //! The collection of users: order, filters, pages (U-04, P-02, P-06).
 
-use serde_json::{Value, json};
-
-use super::USERS;
-use crate::harness::{TestServer, ids, without};
+use super::*;
 
 /// A server with these users besides `admin`.
 async fn with_users(names: &[&str]) -> TestServer {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     for name in names {
-        server.database().insert_user(name, &[]).await;
+        server.user_with(name, &[]).await;
     }
     server
 }
@@ -42,7 +39,7 @@ async fn username_is_a_prefix_or_the_whole_name() {
 async fn groups_hold_users_that_are_in_at_least_one() {
     let server = with_users(&["a", "b", "c", "d"]).await;
     for (group, user) in [(3, "a"), (4, "a"), (4, "b"), (5, "c")] {
-        let path = format!("/user/main/groups/{group}/users");
+        let path = format!("/user/<tenant>/groups/{group}/users");
         server.admin().create(&path, &json!({"user": {"id": user}})).await;
     }
 
@@ -79,19 +76,19 @@ async fn users_are_counted_on_request() {
 
 #[tokio::test]
 async fn following_next_sees_each_user_once_while_others_come_and_go() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let statement = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
-        SELECT 'main', 'device_' || n, NULL, true, '{}', now() FROM generate_series(1, 25) n";
-    server.database().execute(statement, &[]).await;
+        SELECT $1, 'device_' || n, NULL, true, '{}', now() FROM generate_series(1, 25) n";
+    server.execute(statement, &[]).await;
 
     let (mut seen, mut link) = (Vec::new(), format!("{USERS}?onlyDevices=true&pageSize=4"));
     loop {
-        let page = server.admin().read(&link).await;
+        let page = admin.read(&link).await;
         seen.extend(ids(&page, "users"));
         // A user is added before the position of the page, and one that was already shown is deleted.
         let earlier = format!("device_0{}", seen.len());
-        server.database().insert_user(&earlier, &[]).await;
-        server.database().execute("DELETE FROM users WHERE name = $1", &[seen.last().unwrap()]).await;
+        server.user_with(&earlier, &[]).await;
+        server.execute("DELETE FROM users WHERE tenant = $1 AND name = $2", &[seen.last().unwrap()]).await;
         let Some(next) = page["next"].as_str() else { break };
         assert!(next.contains("onlyDevices=true"), "{next}");
         next.clone_into(&mut link);
@@ -117,7 +114,7 @@ async fn page_by_number_and_page_by_link_are_the_same() {
 
 #[tokio::test]
 async fn wrong_parameters_are_422_and_unknown_ones_ignored() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for query in [
         "groups=admins",
@@ -130,21 +127,21 @@ async fn wrong_parameters_are_422_and_unknown_ones_ignored() {
         "username=%00",
         "owner=%00",
     ] {
-        server.admin().get(&format!("{USERS}?{query}")).await.expect(422);
+        admin.get(&format!("{USERS}?{query}")).await.expect(422);
     }
     for query in
         ["unknown=1", "after=junk", "currentPage=2&after=2_0_7", "currentPage=2&after=2_n_%00x", "groups="]
     {
-        let answer = server.admin().get(&format!("{USERS}?{query}")).await;
+        let answer = admin.get(&format!("{USERS}?{query}")).await;
         assert!(answer.status < 500, "{query}: {}", answer.text);
     }
 }
 
 #[tokio::test]
 async fn groups_of_a_user_are_shown_with_it() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let page = server.admin().read(USERS).await;
+    let page = admin.read(USERS).await;
 
     let groups = &page["users"][0]["groups"]["references"];
     let names: Vec<&Value> = groups.as_array().unwrap().iter().map(|of| &of["group"]["name"]).collect();

@@ -12,12 +12,10 @@ mod roles;
 mod sub_users;
 mod tenants;
 
-use serde_json::{Value, json};
-
-use crate::harness::Caller;
+use crate::harness::prelude::*;
 
 /// The users of tenant `main`.
-const USERS: &str = "/user/main/users";
+const USERS: &str = "/user/<tenant>/users";
 
 /// Creates a user with password `secret-1`.
 async fn create(caller: &Caller, name: &str) -> Value {
@@ -27,4 +25,11 @@ async fn create(caller: &Caller, name: &str) -> Value {
 /// Assigns a role to a user; this must succeed.
 async fn assign(caller: &Caller, user: &str, role: &str) {
     caller.create(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await;
+}
+
+/// Returns a tenant of its own with a user `joe` whose password is `secret-1`, and its administrator.
+async fn with_joe() -> (TestServer, Caller) {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    create(&admin, "joe").await;
+    (server, admin)
 }

@@ -1,13 +1,10 @@
 //! Tests which role each request needs (U-04), and device permissions of users (U-12).
 
-use serde_json::json;
-
-use super::USERS;
-use crate::harness::{TestServer, eventually};
+use super::*;
 
 #[tokio::test]
 async fn reading_needs_the_read_role_and_writing_the_admin_role() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     server.user_with("joe", &[]).await;
     let reader = server.user_with("reader", &["ROLE_USER_MANAGEMENT_READ"]).await;
     let writer = server.user_with("writer", &["ROLE_USER_MANAGEMENT_ADMIN"]).await;
@@ -25,7 +22,7 @@ async fn reading_needs_the_read_role_and_writing_the_admin_role() {
         "groups/1/roles",
         "groups/1/users",
     ] {
-        let path = format!("/user/main/{path}");
+        let path = format!("/user/<tenant>/{path}");
         let of = async |caller: &crate::harness::Caller| caller.get(&path).await.status;
         assert_eq!((of(&reader).await, of(&writer).await, of(&nobody).await), (200, 403, 403), "{path}");
     }
@@ -46,7 +43,7 @@ async fn reading_needs_the_read_role_and_writing_the_admin_role() {
         ("DELETE", "groups/3", "", 204),
         ("DELETE", "users/joe", "", 204),
     ] {
-        let path = format!("/user/main/{path}");
+        let path = format!("/user/<tenant>/{path}");
         for caller in [&reader, &nobody] {
             caller.request(method, &path).body(body).send().await.expect(403);
         }
@@ -56,32 +53,30 @@ async fn reading_needs_the_read_role_and_writing_the_admin_role() {
 
 #[tokio::test]
 async fn role_and_existence_come_before_the_body() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let reader = server.user_with("reader", &["ROLE_USER_MANAGEMENT_READ"]).await;
 
     for (method, path, status) in [
         ("POST", USERS, 400),
-        ("PUT", "/user/main/users/reader", 400),
-        ("PUT", "/user/main/users/nobody", 404),
-        ("POST", "/user/main/groups/99/users", 404),
+        ("PUT", "/user/<tenant>/users/reader", 400),
+        ("PUT", "/user/<tenant>/users/nobody", 404),
+        ("POST", "/user/<tenant>/groups/99/users", 404),
     ] {
         let by_reader = reader.request(method, path).body("{").send().await;
-        let malformed = server.admin().request(method, path).body("{").send().await;
+        let malformed = admin.request(method, path).body("{").send().await;
         assert_eq!((by_reader.status, malformed.status), (403, status), "{method} {path}");
     }
 }
 
 #[tokio::test]
 async fn device_permissions_are_stored_shown_and_count_at_once() {
-    let server = TestServer::start().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let joe = server.user_with("joe", &[]).await;
     let object = format!("/inventory/managedObjects/{device}");
     assert_eq!(joe.get(&object).await.status, 403);
 
     let permissions = json!({&device: ["MANAGED_OBJECT:*:READ", "ALARM:*:*"]});
-    let answer =
-        server.admin().put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await;
+    let answer = admin.put(&format!("{USERS}/joe"), &json!({"devicePermissions": permissions})).await;
 
     assert_eq!(
         (answer.status, answer.json()["devicePermissions"].clone()),
@@ -89,16 +84,16 @@ async fn device_permissions_are_stored_shown_and_count_at_once() {
         "{}",
         answer.text
     );
-    eventually("the permission", async || (joe.get(&object).await.status == 200).then_some(())).await;
+    until("the permission", async || joe.get(&object).await.status == 200).await;
     assert_eq!(joe.put(&object, &json!({"a": 1})).await.status, 403);
-    let removed = server.admin().put(&format!("{USERS}/joe"), &json!({"devicePermissions": null})).await;
+    let removed = admin.put(&format!("{USERS}/joe"), &json!({"devicePermissions": null})).await;
     assert_eq!(removed.json()["devicePermissions"], json!({}));
-    eventually("the loss", async || (joe.get(&object).await.status == 403).then_some(())).await;
+    until("the loss", async || joe.get(&object).await.status == 403).await;
 }
 
 #[tokio::test]
 async fn malformed_device_permissions_are_422() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     server.user_with("joe", &[]).await;
 
     for wrong in [
@@ -108,8 +103,8 @@ async fn malformed_device_permissions_are_422() {
         json!({"1": ["X:*:READ"]}),
         json!({"a": []}),
     ] {
-        for path in [&*format!("{USERS}/joe"), "/user/main/groups/3"] {
-            let answer = server.admin().put(path, &json!({"devicePermissions": wrong})).await.expect(422);
+        for path in [&*format!("{USERS}/joe"), "/user/<tenant>/groups/3"] {
+            let answer = admin.put(path, &json!({"devicePermissions": wrong})).await.expect(422);
             assert!(answer.message().contains("devicePermissions"), "{}", answer.message());
         }
     }

@@ -1,15 +1,12 @@
 //! Roles, and giving them to users (U-01, U-03, U-09).
 
-use serde_json::json;
-
-use super::{USERS, create};
-use crate::harness::{MEDIA, TestServer, eventually, ids, redacted};
+use super::*;
 
 #[tokio::test]
 async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
 
-    let page = server.admin().read("/user/roles?pageSize=100&withTotalPages=true").await;
+    let page = admin.read("/user/roles?pageSize=100&withTotalPages=true").await;
 
     let names = ids(&page, "roles");
     assert_eq!(names.len(), 49);
@@ -20,62 +17,53 @@ async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
         json!({"id": "ROLE_ACCOUNT_ADMIN", "name": "ROLE_ACCOUNT_ADMIN", "self": link})
     );
     assert_eq!(page["statistics"], json!({"totalPages": 1, "pageSize": 100, "currentPage": 1}));
-    assert_eq!(server.admin().read(&link).await, page["roles"][0]);
+    assert_eq!(admin.read(&link).await, page["roles"][0]);
 }
 
 #[tokio::test]
 async fn roles_are_paged() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let (mut seen, mut link) = (Vec::new(), "/user/roles?pageSize=20&withTotalPages=true".to_owned());
-    loop {
-        let page = server.admin().read(&link).await;
-        seen.extend(ids(&page, "roles"));
-        assert_eq!(page["statistics"]["totalPages"], 3);
-        let Some(next) = page["next"].as_str() else { break };
-        next.clone_into(&mut link);
-    }
+    let pages = admin.pages("/user/roles?pageSize=20&withTotalPages=true").await;
 
+    assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
+    let seen: Vec<String> = pages.iter().flat_map(|page| ids(page, "roles")).collect();
     assert!(seen.len() == 49 && seen.is_sorted(), "{seen:?}");
-    let beyond = server.admin().read("/user/roles?pageSize=20&currentPage=2147483647").await;
+    let beyond = admin.read("/user/roles?pageSize=20&currentPage=2147483647").await;
     assert_eq!((beyond["roles"].clone(), beyond.get("next")), (json!([]), None));
 }
 
 #[tokio::test]
 async fn unknown_role_is_404_and_roles_are_read_only() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in ["/user/roles/ROLE_KING", "/user/roles/%00", "/user/roles/role_alarm_read"] {
-        let answer = server.admin().get(path).await;
-        assert_eq!((answer.status, answer.error()), (404, "user/Not Found".into()), "{path}");
+        admin.get(path).await.expect_error(404, "user/Not Found");
     }
-    assert_eq!(server.admin().post("/user/roles", &json!({})).await.status, 405);
-    assert_eq!(server.admin().delete("/user/roles/ROLE_ALARM_READ").await.status, 405);
+    assert_eq!(admin.post("/user/roles", &json!({})).await.status, 405);
+    assert_eq!(admin.delete("/user/roles/ROLE_ALARM_READ").await.status, 405);
 }
 
 #[tokio::test]
 async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, admin) = with_joe().await;
     let joe = server.caller("joe", "secret-1");
     assert_eq!(joe.get("/alarm/alarms").await.status, 403);
     let path = format!("{USERS}/joe/roles");
 
     let link = format!("{}/user/roles/ROLE_ALARM_READ", server.base());
-    let answer = server.admin().post(&path, &json!({"role": {"self": link}})).await.expect(201);
+    let answer = admin.post(&path, &json!({"role": {"self": link}})).await.expect(201);
 
-    let held = format!("{}{path}/ROLE_ALARM_READ", server.base());
+    let held = server.link(&format!("{path}/ROLE_ALARM_READ"));
     let role = json!({"id": "ROLE_ALARM_READ", "name": "ROLE_ALARM_READ", "self": link});
     assert_eq!(answer.json(), json!({"self": held, "role": role}));
     assert_eq!(answer.header("Location"), Some(&*held));
-    eventually("the role", async || (joe.get("/alarm/alarms").await.status == 200).then_some(())).await;
+    until("the role", async || joe.get("/alarm/alarms").await.status == 200).await;
     for body in [json!({"role": {"id": "ROLE_EVENT_READ"}}), json!({"role": {"name": "ROLE_AUDIT_READ"}})] {
-        assert_eq!(server.admin().post(&path, &body).await.status, 201, "{body}");
+        assert_eq!(admin.post(&path, &body).await.status, 201, "{body}");
     }
-    let page = server.admin().request("GET", &format!("{path}?pageSize=2&withTotalPages=true")).send().await;
-    assert!(
-        page.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}roleReferenceCollection+json"))
-    );
+    let page = admin.request("GET", &format!("{path}?pageSize=2&withTotalPages=true")).send().await;
+    page.expect_media("roleReferenceCollection");
     let page = redacted(&page.json(), &[(&held, "<held>"), (&link, "<role>")]);
     assert_eq!(page["references"][0]["self"], "<held>");
     assert_eq!(page["statistics"], json!({"totalPages": 3, "pageSize": 2, "currentPage": 1}));
@@ -83,68 +71,66 @@ async fn role_is_assigned_by_self_id_or_name_and_counts_at_once() {
 
 #[tokio::test]
 async fn media_types_of_references_are_understood() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (_server, admin) = with_joe().await;
     let reference = format!("{MEDIA}roleReference+json;ver=0.9");
 
-    let request = server.admin().request("POST", &format!("{USERS}/joe/roles"));
+    let request = admin.request("POST", &format!("{USERS}/joe/roles"));
     let request = request.header("Content-Type", &reference).header("Accept", &reference);
     let answer = request.body(r#"{"role":{"id":"ROLE_ALARM_READ"}}"#).send().await.expect(201);
 
-    assert!(answer.header("Content-Type").unwrap().starts_with(&format!("{MEDIA}roleReference+json")));
+    answer.expect_media("roleReference");
 }
 
 #[tokio::test]
 async fn role_assigned_twice_is_201_without_a_change() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (server, admin) = with_joe().await;
     let body = json!({"role": {"id": "ROLE_ALARM_READ"}});
     let path = format!("{USERS}/joe/roles");
 
-    let first = server.admin().post(&path, &body).await;
-    let second = server.admin().post(&path, &body).await;
+    let first = admin.post(&path, &body).await;
+    let second = admin.post(&path, &body).await;
 
     assert_eq!((first.status, second.status, second.json()), (201, 201, first.json()));
-    assert_eq!(server.database().audit_records("joe").await.len(), 2, "created, and changed once");
-    assert_eq!(server.admin().read(&path).await["references"].as_array().unwrap().len(), 3);
+    assert_eq!(server.audit_records("joe").await.len(), 2, "created, and changed once");
+    assert_eq!(admin.read(&path).await["references"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn withdrawn_role_counts_no_more_and_one_not_held_is_404() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     assert_eq!(joe.get("/alarm/alarms").await.status, 200);
     let path = format!("{USERS}/joe/roles/ROLE_ALARM_READ");
 
-    assert_eq!(server.admin().delete(&path).await.status, 204);
+    assert_eq!(admin.delete(&path).await.status, 204);
 
-    eventually("the loss", async || (joe.get("/alarm/alarms").await.status == 403).then_some(())).await;
-    for path in
-        [&*path, "/user/main/users/joe/roles/ROLE_KING", "/user/main/users/nobody/roles/ROLE_ALARM_READ"]
-    {
-        assert_eq!(server.admin().delete(path).await.status, 404, "{path}");
+    until("the loss", async || joe.get("/alarm/alarms").await.status == 403).await;
+    for path in [
+        &*path,
+        "/user/<tenant>/users/joe/roles/ROLE_KING",
+        "/user/<tenant>/users/nobody/roles/ROLE_ALARM_READ",
+    ] {
+        assert_eq!(admin.delete(path).await.status, 404, "{path}");
     }
 }
 
 #[tokio::test]
 async fn internal_and_bootstrap_role_are_given_to_nobody() {
-    let server = TestServer::start().await;
-    create(&server.admin(), "joe").await;
+    let (_server, admin) = with_joe().await;
 
     for role in ["ROLE_SYSTEM", "ROLE_DEVICE_BOOTSTRAP"] {
-        for path in [format!("{USERS}/joe/roles"), "/user/main/groups/3/roles".into()] {
-            let answer = server.admin().post(&path, &json!({"role": {"id": role}})).await;
-            assert_eq!(answer.status, 422, "{path} {role}: {}", answer.text);
+        for path in [format!("{USERS}/joe/roles"), "/user/<tenant>/groups/3/roles".into()] {
+            admin.post(&path, &json!({"role": {"id": role}})).await.expect(422);
         }
     }
 }
 
 #[tokio::test]
 async fn roles_of_an_unknown_user_are_404() {
-    let server = TestServer::start().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let path = format!("{USERS}/nobody/roles");
 
-    assert_eq!(server.admin().get(&path).await.status, 404);
-    assert_eq!(server.admin().post(&path, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await.status, 404);
-    assert_eq!(server.admin().get(&format!("{USERS}/nobody/groups")).await.status, 404);
+    assert_eq!(admin.get(&path).await.status, 404);
+    assert_eq!(admin.post(&path, &json!({"role": {"id": "ROLE_ALARM_READ"}})).await.status, 404);
+    assert_eq!(admin.get(&format!("{USERS}/nobody/groups")).await.status, 404);
 }

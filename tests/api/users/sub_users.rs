@@ -1,9 +1,6 @@
 //! Sub-users: ROLE_USER_MANAGEMENT_CREATE applies to users that one owns, and grants no more than one has (U-04).
 
-use serde_json::json;
-
-use super::{USERS, assign, create};
-use crate::harness::{Caller, TestServer, ids};
+use super::*;
 
 /// A user `boss` that may create sub-users, and has these roles besides.
 async fn boss(server: &TestServer, roles: &[&str]) -> Caller {
@@ -12,34 +9,32 @@ async fn boss(server: &TestServer, roles: &[&str]) -> Caller {
 
 #[tokio::test]
 async fn created_user_is_a_sub_user_of_its_creator() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
 
     let sub = create(&boss, "sub").await;
 
     assert_eq!(sub["owner"], "boss");
-    assert_eq!(create(&server.admin(), "other").await.get("owner"), None, "an administrator owns nobody");
+    assert_eq!(create(&admin, "other").await.get("owner"), None, "an administrator owns nobody");
     let foreign = json!({"userName": "x", "password": "secret-1", "owner": "admin"});
     assert_eq!(boss.post(USERS, &foreign).await.status, 403);
 }
 
 #[tokio::test]
 async fn owner_sees_changes_and_deletes_own_sub_users_only() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
-    create(&server.admin(), "other").await;
+    create(&admin, "other").await;
 
     assert_eq!(ids(&boss.read(USERS).await, "users"), ["sub"]);
     assert_eq!(boss.read(&format!("{USERS}?withTotalPages=true")).await["statistics"]["totalPages"], 1);
     assert_eq!(boss.read(&format!("{USERS}?owner=admin")).await["users"], json!([]));
     for (name, status) in [("sub", 200), ("other", 403), ("boss", 403), ("nobody", 404)] {
         for path in ["", "/roles", "/groups"] {
-            let answer = boss.get(&format!("{USERS}/{name}{path}")).await;
-            assert_eq!(answer.status, status, "{name}{path}: {}", answer.text);
+            boss.get(&format!("{USERS}/{name}{path}")).await.expect(status);
         }
-        let put = boss.put(&format!("{USERS}/{name}"), &json!({"firstName": "X"})).await;
-        assert_eq!(put.status, status, "{name}: {}", put.text);
+        boss.put(&format!("{USERS}/{name}"), &json!({"firstName": "X"})).await.expect(status);
     }
     assert_eq!(boss.delete(&format!("{USERS}/other")).await.status, 403);
     assert_eq!(boss.delete(&format!("{USERS}/sub")).await.status, 204);
@@ -47,7 +42,7 @@ async fn owner_sees_changes_and_deletes_own_sub_users_only() {
 
 #[tokio::test]
 async fn sub_user_is_not_given_away_but_its_owner_may_be_repeated() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
     let path = format!("{USERS}/sub");
@@ -55,16 +50,16 @@ async fn sub_user_is_not_given_away_but_its_owner_may_be_repeated() {
     assert_eq!(boss.put(&path, &json!({"owner": "admin"})).await.status, 403);
     assert_eq!(boss.put(&path, &json!({"owner": null})).await.status, 403);
     assert_eq!(boss.put(&path, &json!({"owner": "boss"})).await.status, 200);
-    assert_eq!(server.admin().put(&path, &json!({"owner": "admin"})).await.status, 200);
+    assert_eq!(admin.put(&path, &json!({"owner": "admin"})).await.status, 200);
     assert_eq!(boss.get(&path).await.status, 403);
 }
 
 #[tokio::test]
 async fn owner_assigns_only_roles_it_has() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
     create(&boss, "sub").await;
-    create(&server.admin(), "other").await;
+    create(&admin, "other").await;
     let assign = async |user: &str, role: &str| {
         boss.post(&format!("{USERS}/{user}/roles"), &json!({"role": {"id": role}})).await.status
     };
@@ -79,16 +74,16 @@ async fn owner_assigns_only_roles_it_has() {
 
 #[tokio::test]
 async fn owner_takes_sub_users_into_groups_that_hold_nothing_it_lacks() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let boss = boss(&server, &["ROLE_ALARM_READ"]).await;
     create(&boss, "sub").await;
     create(&server.admin(), "other").await;
     let admin = server.admin();
     let group = async |name: &str, role: &str, permissions: serde_json::Value| {
         let group = json!({"name": name, "devicePermissions": permissions});
-        let id = admin.create("/user/main/groups", &group).await["id"].to_string();
-        admin.create(&format!("/user/main/groups/{id}/roles"), &json!({"role": {"id": role}})).await;
-        format!("/user/main/groups/{id}/users")
+        let id = admin.create("/user/<tenant>/groups", &group).await["id"].to_string();
+        admin.create(&format!("/user/<tenant>/groups/{id}/roles"), &json!({"role": {"id": role}})).await;
+        format!("/user/<tenant>/groups/{id}/users")
     };
     let harmless = group("harmless", "ROLE_ALARM_READ", json!({})).await;
     let mighty = group("mighty", "ROLE_ALARM_ADMIN", json!({})).await;
@@ -99,22 +94,21 @@ async fn owner_takes_sub_users_into_groups_that_hold_nothing_it_lacks() {
         (&harmless, "other", 403),
         (&mighty, "sub", 403),
         (&permitting, "sub", 403),
-        ("/user/main/groups/1/users", "sub", 403),
+        ("/user/<tenant>/groups/1/users", "sub", 403),
     ] {
-        let answer = boss.post(path, &json!({"user": {"id": user}})).await;
-        assert_eq!(answer.status, status, "{path} {user}: {}", answer.text);
+        boss.post(path, &json!({"user": {"id": user}})).await.expect(status);
     }
     assert_eq!(boss.delete(&format!("{harmless}/sub")).await.status, 204);
-    assert_eq!(boss.get("/user/main/groups").await.status, 200, "groups may be looked at");
-    assert_eq!(boss.post("/user/main/groups", &json!({"name": "own"})).await.status, 403);
+    assert_eq!(boss.get("/user/<tenant>/groups").await.status, 200, "groups may be looked at");
+    assert_eq!(boss.post("/user/<tenant>/groups", &json!({"name": "own"})).await.status, 403);
 }
 
 #[tokio::test]
 async fn owner_gives_only_device_permissions_it_has() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &["ROLE_EVENT_READ"]).await;
     let held = json!({"devicePermissions": {"7": ["ALARM:*:*"]}});
-    assert_eq!(server.admin().put(&format!("{USERS}/boss"), &held).await.status, 200);
+    assert_eq!(admin.put(&format!("{USERS}/boss"), &held).await.status, 200);
     let body = |name: &str, entry: &str| {
         let permissions = json!({"7": [entry]});
         json!({"userName": name, "password": "secret-1", "devicePermissions": permissions})
@@ -139,29 +133,29 @@ async fn owner_gives_only_device_permissions_it_has() {
 
 #[tokio::test]
 async fn sub_users_of_a_deleted_user_go_up_to_its_owner() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "middle").await;
     let lowest = json!({"userName": "lowest", "password": "secret-1", "owner": "middle"});
-    server.admin().create(USERS, &lowest).await;
+    admin.create(USERS, &lowest).await;
 
     assert_eq!(boss.delete(&format!("{USERS}/middle")).await.status, 204);
     assert_eq!(boss.read(&format!("{USERS}/lowest")).await["owner"], "boss");
-    assert_eq!(server.admin().delete(&format!("{USERS}/boss")).await.status, 204);
+    assert_eq!(admin.delete(&format!("{USERS}/boss")).await.status, 204);
 
-    assert!(server.admin().read(&format!("{USERS}/lowest")).await.get("owner").is_none());
+    assert!(admin.read(&format!("{USERS}/lowest")).await.get("owner").is_none());
 }
 
 #[tokio::test]
 async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let boss = boss(&server, &[]).await;
     create(&boss, "sub").await;
     let path = format!("{USERS}/sub");
     let set = async || boss.put(&path, &json!({"password": "secret-2"})).await.status;
 
     let before = set().await;
-    assign(&server.admin(), "sub", "ROLE_TENANT_MANAGEMENT_ADMIN").await;
+    assign(&admin, "sub", "ROLE_TENANT_MANAGEMENT_ADMIN").await;
     let after = set().await;
     let name = boss.put(&path, &json!({"firstName": "Sub"})).await.status;
 
@@ -170,7 +164,7 @@ async fn owner_does_not_set_the_password_of_a_sub_user_that_was_raised_above_it(
 
 #[tokio::test]
 async fn name_that_objects_are_owned_by_is_not_given_to_a_sub_user() {
-    let server = TestServer::start().await;
+    let server = TestServer::shared().await;
     let (admin, boss) = (server.admin(), boss(&server, &[]).await);
     let joe = server.user_with("joe", &["ROLE_INVENTORY_CREATE"]).await;
     let object = joe.create("/inventory/managedObjects", &json!({"name": "pump"})).await;

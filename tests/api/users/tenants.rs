@@ -1,8 +1,6 @@
 //! Users of another tenant: out of reach, save for callers of tenant `management` (U-04).
 
-use serde_json::json;
-
-use crate::harness::{ADMIN_PASSWORD, TestServer, ids};
+use super::*;
 
 async fn two_tenants() -> TestServer {
     TestServer::start_with_tenant("t7", "plant7.example.com").await
@@ -14,20 +12,11 @@ async fn another_tenant_in_the_path_is_403_whether_it_exists_or_not() {
 
     for tenant in ["t7", "management", "unknown", "T7", "%00"] {
         for path in ["users", "users/admin", "groups", "groups/1", "users/admin/roles", "groups/1/users"] {
-            let answer = server.admin().get(&format!("/user/{tenant}/{path}")).await;
-            assert_eq!(answer.status, 403, "{tenant} {path}: {}", answer.text);
+            server.admin().get(&format!("/user/{tenant}/{path}")).await.expect(403);
         }
         let body = json!({"userName": "joe", "password": "secret-1"});
-        assert_eq!(
-            server.admin().post(&format!("/user/{tenant}/users"), &body).await.status,
-            403,
-            "{tenant}"
-        );
-        assert_eq!(
-            server.admin().delete(&format!("/user/{tenant}/users/admin")).await.status,
-            403,
-            "{tenant}"
-        );
+        server.admin().post(&format!("/user/{tenant}/users"), &body).await.expect(403);
+        server.admin().delete(&format!("/user/{tenant}/users/admin")).await.expect(403);
     }
 }
 
@@ -73,8 +62,7 @@ async fn unknown_tenant_is_404_for_management() {
 
     for tenant in ["unknown", "UPPER", "%00", &"x".repeat(100)] {
         for path in ["users", "users/admin", "groups", "groups/1/users"] {
-            let answer = management.get(&format!("/user/{tenant}/{path}")).await;
-            assert_eq!((answer.status, answer.error()), (404, "tenants/Not Found".into()), "{tenant} {path}");
+            management.get(&format!("/user/{tenant}/{path}")).await.expect_error(404, "tenants/Not Found");
         }
         let body = json!({"userName": "joe", "password": "secret-1"});
         assert_eq!(management.post(&format!("/user/{tenant}/users"), &body).await.status, 404);

@@ -1,9 +1,6 @@
 //! The manifest in the archive of an application (W-03).
 
-use serde_json::{Value, json};
-
-use super::{read, status_of};
-use crate::harness::{Caller, Entry, archive, form};
+use super::*;
 
 /// Manifests as microservices of other platforms have them: with all kinds of members, most of which no platform needs.
 const SHAPES: [(&str, &str); 12] = [

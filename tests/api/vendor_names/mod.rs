@@ -5,10 +5,8 @@ mod manifests;
 mod modules;
 mod tokens;
 
-use serde_json::{Value, json};
-
 use crate::harness::issuer::{RSA_2048, upload};
-use crate::harness::{Caller, Program, TestDatabase, scratch};
+use crate::harness::prelude::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
 

@@ -1,11 +1,8 @@
 //! Event-processing modules that use the vendor's words and the constructs that modules of other platforms use
 //! (G-09a, Q-10a).
 
-use serde_json::{Value, json};
-
-use super::{create_device, read};
+use super::*;
 use crate::harness::modules::deploy;
-use crate::harness::{Caller, event_of, eventually};
 
 /// Modules by name. Each is accepted without a warning.
 const MODULES: [(&str, &str); 13] = [

@@ -1,10 +1,7 @@
 //! The issuer of JWTs (C-04).
 
-use serde_json::json;
-
-use super::status_of;
+use super::*;
 use crate::harness::issuer::{RSA_2048, claims};
-use crate::harness::{Caller, OBJECTS};
 
 pub(super) async fn issuer_has_either_spelling(admin: &Caller) {
     for (issuer, status) in [("acme", 200), ("platform", 200), ("Acme", 401), ("acme.com", 401), ("", 401)] {

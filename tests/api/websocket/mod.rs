@@ -2,12 +2,9 @@
 
 mod sessions;
 
-use std::time::{Duration, Instant};
-
-use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite;
 
-use crate::harness::{ADMIN_PASSWORD, REALTIME, Socket, TestServer, connect, handshake, subscribe, without};
+use crate::harness::prelude::*;
 
 fn authentication(token: &str) -> Value {
     json!({"ext": {"com.platform.authn": {"token": token, "tfa": "123456", "xsrfToken": "x"}}})
@@ -15,8 +12,8 @@ fn authentication(token: &str) -> Value {
 
 #[tokio::test]
 async fn handshake_over_a_websocket_with_credentials_succeeds() {
-    let server = TestServer::shared().await;
-    let mut socket = Socket::open(&server.admin(), REALTIME).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let mut socket = Socket::open(&admin, REALTIME).await;
 
     let reply = socket.ask(handshake(json!({}))).await;
 
@@ -34,7 +31,7 @@ async fn handshake_over_a_websocket_with_credentials_succeeds() {
 
 #[tokio::test]
 async fn all_paths_are_upgraded() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     for path in [
         "/notification/realtime",
@@ -43,16 +40,15 @@ async fn all_paths_are_upgraded() {
         "/devicecontrol/notifications",
         "/notification/realtime/",
     ] {
-        let mut socket = Socket::open(&server.admin(), path).await;
+        let mut socket = Socket::open(&admin, path).await;
         assert_eq!(socket.ask(handshake(json!({}))).await["successful"], true, "{path}");
     }
 }
 
 #[tokio::test]
 async fn token_in_the_handshake_authenticates_a_socket_without_credentials() {
-    let server = TestServer::start().await;
-    let device = server.admin().create_device("pump").await;
-    let basic = server.admin().authorization().unwrap();
+    let (server, admin, device) = TestServer::start().await.with_device("pump").await;
+    let basic = admin.authorization().unwrap();
     let bare = basic.replace("Basic ", "");
     let with_tenant = server.caller("main/admin", ADMIN_PASSWORD).authorization().unwrap();
 
@@ -61,14 +57,14 @@ async fn token_in_the_handshake_authenticates_a_socket_without_credentials() {
         let reply = socket.ask(handshake(authentication(&token))).await;
         let client = reply["clientId"].as_str().unwrap_or_else(|| panic!("{token}: {reply}"));
         assert_eq!(socket.ask(subscribe(client, "/alarms/*")).await["successful"], true);
-        let alarm = server.admin().raise_alarm(&device, &format!("type {n}")).await;
+        let alarm = admin.raise_alarm(&device, &format!("type {n}")).await;
         assert_eq!(socket.message().await["data"]["data"], alarm);
     }
 }
 
 #[tokio::test]
 async fn token_names_its_own_tenant() {
-    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
+    let (server, admin) = TestServer::start_with_tenant("t7", "plant7.example.com").await.with_admin();
     let other = server.caller("t7/admin", ADMIN_PASSWORD);
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
 
@@ -76,7 +72,7 @@ async fn token_names_its_own_tenant() {
 
     let client = reply["clientId"].as_str().unwrap();
     assert!(other.resume(client).is_known().await);
-    assert!(!server.admin().resume(client).is_known().await);
+    assert!(!admin.resume(client).is_known().await);
 }
 
 #[tokio::test]
@@ -102,8 +98,8 @@ async fn handshake_without_credentials_is_denied() {
 
 #[tokio::test]
 async fn socket_without_credentials_continues_with_a_session_by_its_client_id() {
-    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "meanwhile").await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
 
@@ -119,11 +115,11 @@ async fn socket_without_credentials_continues_with_a_session_by_its_client_id() 
 
 #[tokio::test]
 async fn session_is_not_resumed_by_its_client_id_when_its_user_is_disabled() {
-    let server = TestServer::start().await;
+    let (server, admin) = TestServer::start().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let session = joe.listen("/alarms/*").await;
     let mut socket = Socket::open(&server.stranger(), REALTIME).await;
-    server.admin().put("/user/main/users/joe", &json!({"enabled": false})).await;
+    admin.put("/user/main/users/joe", &json!({"enabled": false})).await;
 
     let reply = socket.ask(session.message("/meta/connect", json!({}))).await;
 
@@ -145,9 +141,9 @@ async fn socket_without_credentials_gets_402_for_a_client_id_nobody_has() {
 
 #[tokio::test]
 async fn socket_of_one_user_gets_402_for_the_session_of_another() {
-    let server = TestServer::shared().await;
+    let (server, admin) = TestServer::shared().await.with_admin();
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
-    let session = server.admin().listen("/alarms/*").await;
+    let session = admin.listen("/alarms/*").await;
     let mut socket = Socket::open(&joe, REALTIME).await;
 
     for channel in ["/meta/connect", "/meta/subscribe", "/meta/unsubscribe", "/meta/disconnect"] {
@@ -172,9 +168,9 @@ async fn upgrade_with_wrong_credentials_is_401() {
 
 #[tokio::test]
 async fn get_without_upgrade_is_405() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
-    let answer = server.admin().get(REALTIME).await.expect(405);
+    let answer = admin.get(REALTIME).await.expect(405);
 
     assert!(answer.header("Allow").unwrap().contains("POST"));
 }
@@ -193,8 +189,8 @@ async fn socket_that_says_nothing_is_closed_with_1008() {
 
 #[tokio::test]
 async fn socket_that_brings_no_live_client_id_is_closed_with_1008() {
-    let server = TestServer::shared().await;
-    let mut socket = Socket::open(&server.admin(), REALTIME).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let mut socket = Socket::open(&admin, REALTIME).await;
     socket.ask(json!({"channel": "/meta/connect", "clientId": "0123456789abcdef0123456789abcdef"})).await;
     socket.send("[]").await;
 
@@ -215,8 +211,8 @@ async fn socket_over_which_a_connect_is_held_stays_open() {
 
 #[tokio::test]
 async fn single_message_and_empty_array_get_arrays() {
-    let server = TestServer::shared().await;
-    let mut socket = Socket::open(&server.admin(), REALTIME).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let mut socket = Socket::open(&admin, REALTIME).await;
 
     socket.send("[]").await;
     let empty = socket.frame().await;
@@ -229,8 +225,8 @@ async fn single_message_and_empty_array_get_arrays() {
 
 #[tokio::test]
 async fn message_in_several_frames_is_joined() {
-    let server = TestServer::shared().await;
-    let mut socket = Socket::open(&server.admin(), REALTIME).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let mut socket = Socket::open(&admin, REALTIME).await;
 
     socket.send_in_two(&json!([handshake(json!({"id": "\u{e4}\u{f6}\u{1f525}"}))]).to_string()).await;
 
@@ -243,8 +239,8 @@ async fn message_in_several_frames_is_joined() {
 
 #[tokio::test]
 async fn binary_frame_closes_the_socket_with_1003() {
-    let server = TestServer::shared().await;
-    let (mut socket, _) = Socket::session(&server.admin()).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let (mut socket, _) = Socket::session(&admin).await;
 
     socket.send_binary(b"[]").await;
 
@@ -266,8 +262,9 @@ async fn unreadable_text_closes_the_socket_and_not_the_session() {
 
 #[tokio::test]
 async fn message_over_the_limit_closes_the_socket_with_1009() {
-    let server = TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await;
-    let (mut socket, _) = Socket::session(&server.admin()).await;
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await.with_admin();
+    let (mut socket, _) = Socket::session(&admin).await;
 
     socket.send(json!([{"channel": "x".repeat(4000)}]).to_string()).await;
 

@@ -1,12 +1,6 @@
 //! Delivery over WebSocket, and sessions that change their transport (B-18, B-19).
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use crate::harness::{
-    REALTIME, Socket, TestServer, connect, handshake, notifications, reply, soon, subscribe, without,
-};
+use super::*;
 
 fn kind(message: &Value) -> &str {
     message["data"]["data"]["type"].as_str().unwrap_or_else(|| panic!("no notification: {message}"))
@@ -62,8 +56,8 @@ async fn hundreds_of_notifications_come_in_order() {
 
 #[tokio::test]
 async fn session_that_began_by_post_continues_over_a_websocket() {
-    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
-    let session = admin.listen("/alarms/*").await;
+    let (_server, admin, device, session) =
+        TestServer::shared().await.with_listener("pump", "/alarms/*").await;
     admin.raise_alarm(&device, "before").await;
     let mut socket = Socket::open(&admin, REALTIME).await;
 
@@ -135,8 +129,8 @@ async fn long_poll_beside_an_open_socket_gets_its_notifications() {
 #[tokio::test]
 async fn session_lives_while_a_connect_is_held_over_its_socket_and_its_interval_after_that() {
     let interval = Duration::from_secs(1);
-    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
-    let admin = server.admin();
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.session_interval = interval).await.with_admin();
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
     socket.send(json!([connect(&client)]).to_string()).await;
 
@@ -153,8 +147,8 @@ async fn session_lives_while_a_connect_is_held_over_its_socket_and_its_interval_
 #[tokio::test]
 async fn open_socket_does_not_keep_a_session_whose_client_connects_no_more() {
     let interval = Duration::from_secs(1);
-    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
-    let admin = server.admin();
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.session_interval = interval).await.with_admin();
     let (mut socket, client) = Socket::listen(&admin, "/alarms/*").await;
 
     let code = socket.closed().await;
@@ -166,9 +160,11 @@ async fn open_socket_does_not_keep_a_session_whose_client_connects_no_more() {
 #[tokio::test]
 async fn handshakes_on_one_socket_leave_no_sessions_behind_that_live_or_double() {
     let interval = Duration::from_secs(1);
-    let server = TestServer::start_with(|settings| settings.limits.session_interval = interval).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.session_interval = interval)
+            .await
+            .with_device("pump")
+            .await;
     let (mut socket, first) = Socket::listen(&admin, "/alarms/*").await;
     let reply = socket.ask(handshake(json!({}))).await;
     let second = reply["clientId"].as_str().unwrap().to_owned();

@@ -1,8 +1,9 @@
 //! The foundation of every test: a PostgreSQL of the test process, servers, and clients.
 //!
 //! Reading order: [`TestServer`] (start one), [`Caller`] (REST), [`Session`] (long polling), [`Socket`] (WebSocket),
-//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). The public modules contain
-//! helpers for one noun that tests of other nouns use, too.
+//! [`RawConnection`] (bytes that no client library sends), [`Program`] (the real binary). Tests import the [`prelude`];
+//! many values of one kind are a [`table`]. The other public modules contain helpers for one noun that tests of other
+//! nouns use, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -30,7 +31,11 @@ mod raw;
 pub mod reference;
 mod rest;
 mod server;
+mod tenancy;
 mod websocket;
+
+pub mod prelude;
+pub mod table;
 
 use std::time::{Duration, Instant};
 
@@ -38,13 +43,16 @@ pub use archive::{Entry, LINK, archive, end_of_archive, form, service_archive, u
 pub use bayeux::{REALTIME, Session, notifications, reply};
 pub use cluster::Cluster;
 pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
-pub use postgres::TestDatabase;
+pub use postgres::{TenantData, TestDatabase};
 pub use private_postgres::PrivatePostgres;
 pub use program::{
     Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
 };
 pub use raw::{RawConnection, until_the_server_knows};
-pub use rest::{Caller, MEDIA, OBJECTS, Request, Response, alarm_of, event_of, measurement_of, token};
+pub use rest::{
+    ALARMS, Caller, EVENTS, MEASUREMENTS, MEDIA, OBJECTS, Request, Response, alarm_of, event_of,
+    measurement_of, token,
+};
 pub use server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestServer, runs_at_two_servers};
 pub use websocket::{Socket, connect, handshake, subscribe};
 
@@ -62,6 +70,16 @@ pub async fn within<T>(limit: Duration, what: &str, future: impl Future<Output =
         Ok(outcome) => outcome,
         Err(_) => panic!("waited {limit:?} in vain for {what}"),
     }
+}
+
+/// Waits until `holds` returns true, at most for [`PATIENCE`].
+pub async fn until(what: &str, holds: impl AsyncFnMut() -> bool) {
+    until_within(PATIENCE, what, holds).await;
+}
+
+/// Waits until `holds` returns true, at most for `limit`.
+pub async fn until_within(limit: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    eventually_within(limit, what, async || holds().await.then_some(())).await;
 }
 
 /// Calls `attempt` until it returns something, at most for [`PATIENCE`].

@@ -306,12 +306,10 @@ impl TestDatabase {
         self.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &payload]).await;
     }
 
-    /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and
-    /// changes.
+    /// Returns the audit records of all tenants about this source: see [`TenantData::audit_records`].
     pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
-        let statement = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
-            'severity', severity, 'changes', changes) FROM audit_records WHERE source = $1 ORDER BY id";
-        self.query(statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
+        let statement = format!("{AUDIT_RECORDS} WHERE source = $1 ORDER BY id");
+        self.query(&statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 
     /// Returns every row of every table as text: the content of a stolen dump.
@@ -334,6 +332,52 @@ impl TestDatabase {
     /// Returns the number of rows of a table.
     pub async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
+    }
+}
+
+/// Selects audit records as tests compare them.
+const AUDIT_RECORDS: &str = "SELECT json_build_object('type', type, 'activity', activity, 'user', user_name, \
+    'severity', severity, 'changes', changes) FROM audit_records";
+
+/// The rows of one tenant in a database: the tenant of a test, or `main`.
+#[derive(Debug, Clone, Copy)]
+pub struct TenantData<'d> {
+    pub(super) database: &'d TestDatabase,
+    pub(super) tenant: &'d str,
+}
+
+impl<'d> From<&'d TestDatabase> for TenantData<'d> {
+    fn from(database: &'d TestDatabase) -> Self {
+        Self { database, tenant: "main" }
+    }
+}
+
+impl<'d> From<&'d Arc<TestDatabase>> for TenantData<'d> {
+    fn from(database: &'d Arc<TestDatabase>) -> Self {
+        Self::from(&**database)
+    }
+}
+
+impl TenantData<'_> {
+    /// Returns the rows of a query whose first parameter is the tenant.
+    pub async fn rows(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> Vec<Row> {
+        self.database.query(statement, &[&[&self.tenant as &(dyn ToSql + Sync)], others].concat()).await
+    }
+
+    /// Returns the number of rows that a statement changed; its first parameter is the tenant.
+    pub async fn execute(&self, statement: &str, others: &[&(dyn ToSql + Sync)]) -> u64 {
+        self.database.execute(statement, &[&[&self.tenant as &(dyn ToSql + Sync)], others].concat()).await
+    }
+
+    /// Returns the number of rows of a table that belong to the tenant.
+    pub async fn count(&self, table: &str) -> i64 {
+        self.rows(&format!("SELECT count(*) FROM {table} WHERE tenant = $1"), &[]).await[0].get(0)
+    }
+
+    /// Returns the audit records whose source is this id, oldest first: type, activity, user, severity and changes.
+    pub async fn audit_records(&self, source: &str) -> Vec<serde_json::Value> {
+        let statement = format!("{AUDIT_RECORDS} WHERE tenant = $1 AND source = $2 ORDER BY id");
+        self.rows(&statement, &[&source]).await.iter().map(|row| row.get(0)).collect()
     }
 }
 

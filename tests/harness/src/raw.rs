@@ -8,14 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::rest::{Caller, Response};
-use super::{eventually, soon};
+use super::{soon, until};
 
 /// Waits until the server's operating system has processed the close or reset of the client. On a busy machine, this
 /// packet may be processed after a later one of another connection.
 pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) {
     const ESTABLISHED: &str = "01";
     let end = |address: SocketAddr| format!(":{:04X}", address.port());
-    eventually("the end of a connection", async || {
+    until("the end of a connection", async || {
         let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let established =
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|columns| {
@@ -23,7 +23,7 @@ pub async fn until_the_server_knows((client, server): (SocketAddr, SocketAddr)) 
                     && columns[2].ends_with(&end(client))
                     && columns[3] == ESTABLISHED
             });
-        (!established).then_some(())
+        !established
     })
     .await;
 }
@@ -138,7 +138,7 @@ impl RawConnection {
     ) -> Response {
         let authority = caller.base().strip_prefix("http://").unwrap();
         let mut connection = Self::open(authority.parse().unwrap()).await;
-        let line = format!("{method} {path} HTTP/1.1");
+        let line = format!("{method} {} HTTP/1.1", path.replace("<tenant>", caller.tenant()));
         let host = format!("Host: {authority}");
         let authorization = format!("Authorization: {}", caller.authorization().unwrap());
         let content_type = format!("Content-Type: {content_type}");

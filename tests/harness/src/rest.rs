@@ -7,11 +7,20 @@ use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use super::PATIENCE;
 use super::reference::Exchange;
+use super::{PATIENCE, ids};
 
 /// The collection of managed objects.
 pub const OBJECTS: &str = "/inventory/managedObjects";
+
+/// The collection of alarms.
+pub const ALARMS: &str = "/alarm/alarms";
+
+/// The collection of events.
+pub const EVENTS: &str = "/event/events";
+
+/// The collection of measurements.
+pub const MEASUREMENTS: &str = "/measurement/measurements";
 
 /// The prefix of every media type.
 pub const MEDIA: &str = "application/vnd.example.platform.";
@@ -23,6 +32,8 @@ pub struct Caller {
     servers: Arc<RoundRobin>,
     authorization: Option<String>,
     forwarded: Option<String>,
+    /// The tenant of the user.
+    tenant: String,
 }
 
 /// Servers that are used in turn, as by a balancer without sticky sessions.
@@ -54,7 +65,9 @@ impl Caller {
     pub(super) fn of(servers: Arc<RoundRobin>, credentials: Option<(&str, &str)>) -> Self {
         let http = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
         let authorization = credentials.map(|(user, password)| format!("Basic {}", token(user, password)));
-        Self { http, servers, authorization, forwarded: None }
+        let tenant =
+            credentials.and_then(|(user, _)| user.split_once('/')).map_or("main", |(tenant, _)| tenant);
+        Self { http, servers, authorization, forwarded: None, tenant: tenant.to_owned() }
     }
 
     /// Returns the same client with a JWT.
@@ -72,14 +85,21 @@ impl Caller {
         self.servers.next()
     }
 
+    /// Returns the tenant of the user.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
     /// Returns the value of this caller's header `Authorization`.
     pub fn authorization(&self) -> Option<String> {
         self.authorization.clone()
     }
 
-    /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link.
+    /// Returns a request with only the credentials. `path` starts with a slash, or is a complete link; `<tenant>` in it
+    /// is the tenant of this caller.
     pub fn request(&self, method: &str, path: &str) -> Request {
-        let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path.to_owned() };
+        let path = path.replace("<tenant>", &self.tenant);
+        let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
             request = request.header("X-Forwarded-For", address);
@@ -98,6 +118,23 @@ impl Caller {
     /// Sends GET for something that exists, and returns it.
     pub async fn read(&self, path: &str) -> Value {
         self.get(path).await.expect(200).json()
+    }
+
+    /// Returns all pages of a collection, each at the link `next` of the one before.
+    pub async fn pages(&self, path: &str) -> Vec<Value> {
+        let (mut pages, mut link) = (Vec::new(), Some(path.to_owned()));
+        while let Some(path) = link {
+            let page = self.read(&path).await;
+            link = page["next"].as_str().map(ToOwned::to_owned);
+            pages.push(page);
+            assert!(pages.len() < 10_000, "there is no last page: {path}");
+        }
+        pages
+    }
+
+    /// Returns the ids on all pages of a collection, in their order.
+    pub async fn ids_of_pages(&self, path: &str, array: &str) -> Vec<String> {
+        self.pages(path).await.iter().flat_map(|page| ids(page, array)).collect()
     }
 
     /// Sends POST with JSON, and requests the created object.
@@ -318,6 +355,22 @@ impl Response {
         let response = self.expect(status);
         assert_eq!(response.error(), error, "{}: {}", response.request, response.text);
         response
+    }
+
+    /// Returns this response if its status is this and the member `message` of its body contains this text; else the
+    /// test fails and shows the request and the response.
+    #[track_caller]
+    pub fn expect_message(self, status: u16, part: &str) -> Self {
+        let response = self.expect(status);
+        assert!(response.message().contains(part), "no '{part}': {}: {}", response.request, response.text);
+        response
+    }
+
+    /// Fails the test unless the body has the media type of this resource, such as `alarmCollection`.
+    #[track_caller]
+    pub fn expect_media(&self, resource: &str) {
+        let given = self.header("Content-Type").unwrap_or_default();
+        assert!(given.starts_with(&format!("{MEDIA}{resource}+json")), "{}: {given}", self.request);
     }
 
     /// Returns a header, if it is present.

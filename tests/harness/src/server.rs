@@ -10,12 +10,10 @@ use platform_front::prerequisites::Prerequisites;
 use platform_operator::{administration, settings_check};
 use platform_store::{Database, Room};
 use platform_web::server::{DatabaseAt, ListeningServer, Server};
-use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 
-use super::operations::create_agent;
 use super::postgres::TestDatabase;
-use super::rest::{Caller, RoundRobin};
+use super::rest::RoundRobin;
 
 /// The password of every user of a test, except `devicebootstrap`.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
@@ -24,13 +22,13 @@ pub const BOOTSTRAP_PASSWORD: &str = "bootstrap-secret";
 
 /// A running server, which is stopped when dropped, unless other tests use it.
 pub struct TestServer {
-    servers: Arc<RoundRobin>,
-    database: Arc<TestDatabase>,
+    pub(super) servers: Arc<RoundRobin>,
+    pub(super) database: Arc<TestDatabase>,
     running: Arc<Running>,
     /// The second server, if the test runs at two servers in turn.
     second: Option<Arc<Running>>,
     /// The tenant of the test.
-    tenant: String,
+    pub(super) tenant: String,
 }
 
 /// The thread of a server.
@@ -77,8 +75,10 @@ const TESTS_PER_SERVER: usize = 100;
 
 impl TestServer {
     /// Returns a tenant on a server with the defaults that other tests of the same file share. This suffices for most
-    /// tests. A test needs [`start`](Self::start) if it stops the server, uses the database, names the tenant, or
-    /// depends on something that all tenants share: the list of tenants, rate limits, logs, the disk.
+    /// tests; they read and change their own data by [`count`](Self::count), [`rows`](Self::rows) and
+    /// [`execute`](Self::execute). A test needs [`start`](Self::start) if it stops the server, uses the whole database,
+    /// or depends on something that all tenants share: the list of tenants, keys and paths of applications, ids of
+    /// registrations, rate limits, logs, the disk.
     pub async fn shared() -> Self {
         let tests = Sharing::of_this_test();
         let mut shared = SHARED.lock().await;
@@ -189,68 +189,6 @@ impl TestServer {
         assert_eq!(self.tenant, "main", "other tests share this server: use `start`");
     }
 
-    /// Returns the user `admin` of the test's tenant.
-    pub fn admin(&self) -> Caller {
-        self.caller("admin", ADMIN_PASSWORD)
-    }
-
-    /// Returns this server and its [`admin`](Self::admin).
-    pub fn with_admin(self) -> (Self, Caller) {
-        let admin = self.admin();
-        (self, admin)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name.
-    pub async fn with_device(self, name: &str) -> (Self, Caller, String) {
-        let admin = self.admin();
-        let device = admin.create_device(name).await;
-        (self, admin, device)
-    }
-
-    /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name that runs an agent.
-    pub async fn with_agent(self, name: &str) -> (Self, Caller, String) {
-        let admin = self.admin();
-        let agent = create_agent(&admin, name).await;
-        (self, admin, agent)
-    }
-
-    /// Returns a client with these credentials; a user name without a tenant belongs to the tenant of the test.
-    pub fn caller(&self, user: &str, password: &str) -> Caller {
-        let elsewhere = self.tenant != "main" && !user.contains('/');
-        let user = if elsewhere { &format!("{}/{user}", self.tenant) } else { user };
-        Caller::of(self.servers.clone(), Some((user, password)))
-    }
-
-    /// Returns a client without credentials.
-    pub fn stranger(&self) -> Caller {
-        Caller::of(self.servers.clone(), None)
-    }
-
-    /// Creates a user of the test's tenant with exactly these roles.
-    pub async fn user_with(&self, name: &str, roles: &[&str]) -> Caller {
-        self.database.insert_user_of(&self.tenant, name, roles).await;
-        self.caller(name, ADMIN_PASSWORD)
-    }
-
-    /// Creates a user of the test's tenant without roles, with these device permissions on this object.
-    pub async fn user_permitted(&self, name: &str, object: &str, entries: &[&str]) -> Caller {
-        let caller = self.user_with(name, &[]).await;
-        let permissions = json!({object: entries}).to_string();
-        let update = "UPDATE users SET device_permissions = $3::text::json WHERE tenant = $1 AND name = $2";
-        assert_eq!(self.database.execute(update, &[&self.tenant, &name, &permissions]).await, 1);
-        caller
-    }
-
-    /// Creates a registered device of the test's tenant: a member of the group `devices` with this serial.
-    pub async fn device_user(&self, serial: &str) -> Caller {
-        let member = "INSERT INTO group_members (tenant, group_id, user_name) \
-            SELECT tenant, id, $1 FROM groups WHERE tenant = $2 AND name = 'devices'";
-        let user = format!("device_{serial}");
-        let caller = self.user_with(&user, &[]).await;
-        assert_eq!(self.database.execute(member, &[&user, &self.tenant]).await, 1);
-        caller
-    }
-
     /// Reports to the server that its disk is nearly full, as the check of the disk does.
     pub fn fill_disk(&self) {
         self.assert_alone();
@@ -286,7 +224,10 @@ impl Shared {
             "SELECT 'shared' || n, 'shared' || n || '.com' FROM generate_series(1, {TESTS_PER_SERVER}) n"
         );
         database.insert_tenants(&rows).await;
-        let (running, second) = run_as_the_test_needs(settings(&database), &database).unwrap();
+        let mut settings = settings(&database);
+        // All tests have one address. Those of wrong passwords must not delay the others.
+        settings.limits.free_guesses_per_source = 1_000_000;
+        let (running, second) = run_as_the_test_needs(settings, &database).unwrap();
         Self { tests, database, running, second, given: 0 }
     }
 }

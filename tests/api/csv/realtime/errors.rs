@@ -1,9 +1,6 @@
 //! Errors of rows 80 to 84 (S-50 to S-54, S-56, S-58).
 
-use super::{RowClient, TYPES, register, rows_to, text_of};
-use crate::harness::{
-    ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, Caller, REALTIME, TestServer, eventually, runs_at_two_servers,
-};
+use super::*;
 
 async fn answer(caller: &Caller, rows: &str) -> String {
     text_of(rows_to(caller, REALTIME, None, rows).send().await)
@@ -11,24 +8,24 @@ async fn answer(caller: &Caller, rows: &str) -> String {
 
 #[tokio::test]
 async fn other_rows_and_wrong_arguments_are_refused_each_with_its_line() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
 
     let rows = "\u{feff}x\r\n\r\n100\n15,a\n61,b\n81\n81,a\n81,,/alarms/*\n82,a\n82,a,/alarms/*,b\n83\n83,,a\n84\n\
         84,a,b\n80,\"a\"b\n86";
     assert_eq!(
-        answer(&server.admin(), rows).await,
+        answer(&admin, rows).await,
         "42,1,Malformed Request\n43,3,Invalid message identifier\n43,4,Invalid message identifier\n\
          43,5,Invalid message identifier\n45,6,Wrong number of arguments\n45,7,Wrong number of arguments\n\
          45,8,Wrong number of arguments\n45,9,Wrong number of arguments\n45,10,Wrong number of arguments\n\
          45,11,Wrong number of arguments\n45,12,Wrong number of arguments\n45,13,Wrong number of arguments\n\
          45,14,Wrong number of arguments\n42,15,Malformed Request\n43,16,Invalid message identifier\n"
     );
-    assert_eq!(answer(&server.admin(), "\n \r\n").await, "");
+    assert_eq!(answer(&admin, "\n \r\n").await, "");
 }
 
 #[tokio::test]
 async fn unknown_client_is_advised_to_handshake() {
-    let server = TestServer::shared().await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
     let hexadecimal = "0".repeat(32);
 
     for client in ["x", "c", &hexadecimal, &format!("{hexadecimal}c"), "\"a,\"\"b\"", "ä"] {
@@ -39,7 +36,7 @@ async fn unknown_client_is_advised_to_handshake() {
             (format!("84,{client}"), "disconnect"),
         ] {
             let expected = format!("40,/meta/{word},402::Unknown client\n86,,0,handshake\n");
-            assert_eq!(answer(&server.admin(), &row).await, expected, "{row}");
+            assert_eq!(answer(&admin, &row).await, expected, "{row}");
         }
     }
 }
@@ -62,12 +59,12 @@ async fn compatibility_switch_puts_the_line_into_advice() {
 
 #[tokio::test]
 async fn handshake_beyond_the_sessions_of_a_user_is_denied() {
-    let server = TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(1)).await;
-    let admin = server.admin();
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.sessions_per_user = Some(1)).await.with_admin();
     let client = RowClient::start(&admin, REALTIME, None).await;
     if runs_at_two_servers() {
-        eventually("the note of the server that has the session", async || {
-            (server.database().count("user_sessions").await == 1).then_some(())
+        until("the note of the server that has the session", async || {
+            server.database().count("user_sessions").await == 1
         })
         .await;
     }
@@ -78,8 +75,8 @@ async fn handshake_beyond_the_sessions_of_a_user_is_denied() {
 
 #[tokio::test]
 async fn misspelt_channel_is_denied_to_those_with_every_role() {
-    let server = TestServer::shared().await;
-    let client = RowClient::start(&server.admin(), REALTIME, None).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let client = RowClient::start(&admin, REALTIME, None).await;
 
     for channel in ["/nonsense/1", "/alarm/1", "/managedObjects/1", "/alarm/*"] {
         let answer = client.send(&format!("81,<c>,{channel}")).await;
@@ -89,8 +86,7 @@ async fn misspelt_channel_is_denied_to_those_with_every_role() {
 
 #[tokio::test]
 async fn channel_that_is_forbidden_or_unknown_is_denied() {
-    let server = TestServer::shared().await;
-    let device = server.admin().create_device("pump").await;
+    let (server, _admin, device) = TestServer::shared().await.with_device("pump").await;
     let joe = server.user_with("joe", &["ROLE_EVENT_READ"]).await;
     let client = RowClient::start(&joe, REALTIME, None).await;
 
@@ -104,8 +100,9 @@ async fn channel_that_is_forbidden_or_unknown_is_denied() {
 
 #[tokio::test]
 async fn channels_beyond_the_limit_are_denied() {
-    let server = TestServer::start_with(|settings| settings.limits.subscriptions_per_session = 1).await;
-    let client = RowClient::start(&server.admin(), REALTIME, None).await;
+    let (_server, admin) =
+        TestServer::start_with(|settings| settings.limits.subscriptions_per_session = 1).await.with_admin();
+    let client = RowClient::start(&admin, REALTIME, None).await;
     client.subscribe("/alarms/*").await;
 
     let answer = client.send("81,<c>,/alarms/*\n81,<c>,/events/*").await;
@@ -115,8 +112,8 @@ async fn channels_beyond_the_limit_are_denied() {
 
 #[tokio::test]
 async fn unsubscribing_without_a_subscription_succeeds_and_without_a_channel_fails() {
-    let server = TestServer::shared().await;
-    let client = RowClient::start(&server.admin(), REALTIME, None).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let client = RowClient::start(&admin, REALTIME, None).await;
 
     assert_eq!(client.send("82,<c>,/alarms/*").await, "");
     assert_eq!(client.send("82,<c>,alarms").await, "40,/meta/unsubscribe,403::subscription_invalid\n");
@@ -159,9 +156,10 @@ async fn client_id_of_another_user_is_unknown() {
 
 #[tokio::test]
 async fn body_over_the_limit_is_413_and_wrong_credentials_are_401() {
-    let server = TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await;
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.limits.bayeux_bytes = 2048).await.with_admin();
 
-    let large = rows_to(&server.admin(), REALTIME, None, &"\n".repeat(2049)).send().await;
+    let large = rows_to(&admin, REALTIME, None, &"\n".repeat(2049)).send().await;
     assert_eq!((large.status, large.json()["error"].is_string()), (413, true));
     for caller in [server.stranger(), server.caller("admin", "wrong-secret")] {
         rows_to(&caller, REALTIME, None, "80").send().await.expect_error(401, "security/Unauthorized");

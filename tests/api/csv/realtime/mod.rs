@@ -4,15 +4,8 @@ mod errors;
 mod sessions;
 mod templates;
 
-use std::time::{Duration, Instant};
-
-use serde_json::json;
-
-use super::{send_to, text_of};
+use super::*;
 use crate::harness::operations::{AGENTS, create_below};
-use crate::harness::{
-    Caller, REALTIME, Request, Response, TestServer, measurement_of, runs_at_two_servers, soon,
-};
 
 /// A client that speaks rows, with the name of its session.
 #[derive(Debug, Clone)]
@@ -206,9 +199,10 @@ async fn deletion_is_published_by_the_id() {
 #[tokio::test]
 async fn spaces_come_before_the_first_line() {
     let keep_alive = Duration::from_millis(100);
-    let server = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) = TestServer::start_with(|settings| settings.limits.keep_alive = keep_alive)
+        .await
+        .with_device("pump")
+        .await;
     register(&admin, "types", TYPES).await;
     let client = RowClient::listen(&admin, "types", "/alarms/*").await;
 
@@ -264,9 +258,11 @@ async fn what_no_template_matches_is_dropped_and_does_not_end_the_connect() {
 #[tokio::test]
 async fn what_no_template_matches_does_not_lengthen_the_connect() {
     let timeout = Duration::from_millis(1500);
-    let server = TestServer::start_with(|settings| settings.limits.connect_timeout = timeout).await;
-    let admin = server.admin();
-    let device = admin.create_device("pump").await;
+    let (_server, admin, device) =
+        TestServer::start_with(|settings| settings.limits.connect_timeout = timeout)
+            .await
+            .with_device("pump")
+            .await;
     register(&admin, "acme", "11,200,,$.acme,$.acme").await;
     let client = RowClient::listen(&admin, "acme", "/alarms/*").await;
 

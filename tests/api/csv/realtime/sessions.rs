@@ -1,13 +1,6 @@
 //! Sessions of CSV clients: who holds them, what they keep, and when they end (S-50, S-57 to S-59; B-12 to B-18, B-22).
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::{RowClient, TYPES, register, rows_to, text_of};
-use crate::harness::{
-    Caller, REALTIME, RawConnection, TestDatabase, TestServer, eventually, reply, soon, without,
-};
+use super::*;
 
 /// A server with a device, a set that shows types, and a client that listens to alarms through it.
 async fn listening(server: &TestServer) -> (Caller, String, RowClient) {

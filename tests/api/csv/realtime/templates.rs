@@ -1,10 +1,7 @@
 //! The template sets that evaluate the notifications of a session (H-01, S-52, S-53, S-55).
 
-use serde_json::{Value, json};
-
-use super::{RowClient, TYPES, register, rows_to, text_of};
+use super::*;
 use crate::harness::operations::{AGENTS, create_agent, create_below};
-use crate::harness::{Caller, REALTIME, TestServer, alarm_of, runs_at_two_servers};
 
 const FRAGMENT: &str = "com_platform_model_smartrest_SmartRestTemplate";
 
@@ -63,8 +60,8 @@ async fn unknown_x_id_gets_40_and_nothing_else_happens() {
 
 #[tokio::test]
 async fn set_of_another_tenant_is_unknown() {
-    let server = TestServer::start_with_tenant("t7", "plant7.example.com").await;
-    register(&server.admin(), "types", TYPES).await;
+    let (server, admin) = TestServer::start_with_tenant("t7", "plant7.example.com").await.with_admin();
+    register(&admin, "types", TYPES).await;
     let other = server.caller("t7/admin", crate::harness::ADMIN_PASSWORD);
 
     let answer = text_of(rows_to(&other, REALTIME, Some("types"), "80").send().await);
@@ -85,8 +82,8 @@ async fn set_can_be_named_by_the_id_of_its_object() {
 
 #[tokio::test]
 async fn more_sets_than_a_session_takes_are_denied() {
-    let server = TestServer::shared().await;
-    let client = RowClient::start(&server.admin(), REALTIME, None).await;
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let client = RowClient::start(&admin, REALTIME, None).await;
     let many: Vec<String> = (0..65).map(|n| format!("set {n}")).collect();
 
     let answer = client.send(&format!("81,<c>,/alarms/*,{}", many.join(","))).await;

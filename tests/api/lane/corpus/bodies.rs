@@ -1,8 +1,6 @@
 //! Bodies: valid and invalid messages and rows.
 
-use serde_json::json;
-
-use super::{NOBODY, every_path};
+use super::*;
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 

@@ -1,7 +1,6 @@
 //! Credentials: both transports accept the same ones and return the same errors.
 
-use super::every_path;
-use crate::harness::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD, TestDatabase, token};
+use super::*;
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;
 

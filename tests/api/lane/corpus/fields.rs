@@ -1,6 +1,6 @@
 //! Headers: both transports read each spelling in the same way.
 
-use crate::harness::RawConnection;
+use super::*;
 use crate::harness::application_keys::{KEY, insert_application};
 use crate::lane::pair::{Pair, Sent};
 use crate::lane::sample::Sample;

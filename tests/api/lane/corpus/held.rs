@@ -1,11 +1,6 @@
 //! Held polls: their responses are the same in one piece and in chunks.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use super::every_path;
-use crate::harness::{ADMIN_PASSWORD, notifications, token};
+use super::*;
 use crate::lane::pair::{Pair, Side};
 use crate::lane::responses::{Conversation, RawResponse};
 use crate::lane::sample::Sample;

@@ -1,6 +1,6 @@
 //! The address that a client used, directly or through proxies: links begin with it, and it may determine the tenant.
 
-use crate::harness::TestDatabase;
+use super::*;
 use crate::lane::pair::Pair;
 use crate::lane::sample::Sample;
 

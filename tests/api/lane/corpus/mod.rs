@@ -9,6 +9,8 @@ mod methods;
 mod origins;
 mod paths;
 
+use super::*;
+
 /// Returns all paths for Bayeux messages.
 pub(super) fn every_path() -> impl Iterator<Item = String> {
     let paths = [

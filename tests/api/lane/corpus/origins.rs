@@ -1,7 +1,6 @@
 //! Pages of other sites (C-16): what they may send, and whether they may read the response.
 
-use serde_json::json;
-
+use super::*;
 use crate::harness::application_keys::KEY;
 use crate::lane::pair::Pair;
 use crate::lane::sample::Sample;

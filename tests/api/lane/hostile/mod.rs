@@ -7,3 +7,5 @@ mod lines;
 mod pipelining;
 mod protocols;
 mod splits;
+
+use super::*;

@@ -1,8 +1,6 @@
 //! Pipelined requests: each gets one response, in order.
 
-use serde_json::json;
-
-use crate::harness::{Caller, member_texts};
+use super::*;
 use crate::lane::pair::{Pair, Sent, Side};
 use crate::lane::responses::Conversation;
 use crate::lane::sample::Sample;

@@ -1,7 +1,6 @@
 //! A request may arrive in pieces that are cut at any byte.
 
-use serde_json::json;
-
+use super::*;
 use crate::lane::pair::{Pair, Side};
 use crate::lane::responses::{Conversation, RawResponse};
 use crate::lane::sample::Sample;

@@ -1,18 +1,15 @@
 //! Many requests of one command: those that are refused for now are repeated, and what is left can be sent again.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::{client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Program, within};
+use super::*;
 
 #[tokio::test]
 async fn requests_beyond_a_rate_wait_until_the_server_takes_them() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     let limits = json!({"requestsPerSecond": 5, "requestBurst": 2});
     management.put("/tenant/tenants/main/limits", &limits).await.expect(200);

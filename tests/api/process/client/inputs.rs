@@ -1,13 +1,10 @@
 //! Values of the flags of commands: passwords, values with hyphens, times before now.
 
-use serde_json::{Value, json};
-
-use super::{USER, client, logged_in, printed, refused};
-use crate::harness::event_of;
+use super::*;
 
 #[tokio::test]
 async fn passwords_come_from_a_pipe_or_a_file() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let create = |name: &'static str, password: &'static str| {
         ["user", "create", "--user-name", name, "--email", "joe@example.com", "--password", password]

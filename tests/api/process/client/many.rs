@@ -2,10 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use serde_json::json;
-
-use super::{client, logged_in, printed, refused};
-use crate::harness::{Program, event_of, eventually, run};
+use super::*;
 
 #[tokio::test]
 async fn objects_that_match_are_deleted_after_a_count() {
@@ -54,11 +51,11 @@ async fn alarms_that_match_are_changed() {
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.success() && said.contains("1 alarm matches"), "{said}");
 
-    eventually("the end of the update", async || {
+    until("the end of the update", async || {
         let open = admin.read("/alarm/alarms?resolved=false").await;
         let sources: Vec<_> =
             open["alarms"].as_array().unwrap().iter().map(|alarm| alarm["source"]["id"].clone()).collect();
-        (sources == [json!(fan)]).then_some(())
+        sources == [json!(fan)]
     })
     .await;
 }

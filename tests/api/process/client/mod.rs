@@ -16,13 +16,8 @@ mod workers;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
-use serde_json::{Value, json};
-
-use crate::harness::{
-    ADMIN_PASSWORD, Program, TestServer, eventually_within, free_port, run, scratch_with_data,
-};
+use super::*;
 
 /// The administrator of the tenant that a test server has.
 const USER: &str = "main/admin";
@@ -49,12 +44,20 @@ fn refused(directory: &Path, arguments: &[&str], input: &str) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A server, and a directory with the log-in of its administrator.
+/// A tenant of its own, and a directory with the log-in of its administrator.
 async fn logged_in() -> (TestServer, tempfile::TempDir) {
-    let server = TestServer::start().await;
+    logged_in_at(TestServer::shared().await)
+}
+
+/// A server of its own, and a directory with the log-in of its administrator.
+async fn logged_in_alone() -> (TestServer, tempfile::TempDir) {
+    logged_in_at(TestServer::start().await)
+}
+
+fn logged_in_at(server: TestServer) -> (TestServer, tempfile::TempDir) {
     let directory = scratch_with_data();
-    let login = ["login", server.base(), "--user", USER];
-    printed(directory.path(), &login, ADMIN_PASSWORD);
+    let user = format!("{}/admin", server.tenant());
+    printed(directory.path(), &["login", server.base(), "--user", &user], ADMIN_PASSWORD);
     (server, directory)
 }
 
@@ -139,8 +142,7 @@ async fn every_page_of_a_list_is_printed() {
         "plat_Count": {"n": {"value": n}}})
     };
     let all: Vec<_> = (0..1201).map(measurement).collect();
-    let answer = admin.post("/measurement/measurements", &json!({"measurements": all})).await;
-    assert_eq!(answer.status, 201, "{}", answer.text);
+    admin.post("/measurement/measurements", &json!({"measurements": all})).await.expect(201);
 
     let list = ["measurement", "list", "--device", &device, "-o"];
     let listed =
@@ -190,7 +192,7 @@ async fn nothing_is_sent_in_a_dry_run() {
 
 #[tokio::test]
 async fn exit_codes_distinguish_failures() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let joe =
         ["user", "create", "--user-name", "joe", "--password", "first-secret", "--email", "joe@example.com"];

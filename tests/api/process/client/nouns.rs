@@ -1,13 +1,11 @@
 //! Nouns of the second day: external ids, groups and roles of users, limits, retention, storage; and the
 //! order of lists.
 
-use serde_json::Value;
-
-use super::{logged_in, printed};
+use super::*;
 
 #[tokio::test]
 async fn day_of_an_administrator_needs_no_other_program() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let run = |line: &str| printed(here, &line.split(' ').collect::<Vec<_>>(), "");
     let admin = server.admin();

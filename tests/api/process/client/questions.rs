@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::json;
-
-use super::{client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Caller, Program, run};
+use super::*;
 
 /// Runs a command line on a terminal, where somebody types a line. `None` if the program `script` is missing.
 fn typed(directory: &Path, line: &str, answer: &str) -> Option<Output> {
@@ -47,7 +44,7 @@ async fn ids_from_a_pipe_are_deleted_only_with_yes() {
 
 #[tokio::test]
 async fn every_noun_asks_before_ids_from_a_pipe_are_deleted() {
-    let (_server, directory) = logged_in().await;
+    let (_server, directory) = logged_in_alone().await;
     for noun in [
         "event",
         "measurement",
@@ -71,7 +68,7 @@ async fn every_noun_asks_before_ids_from_a_pipe_are_deleted() {
 
 #[tokio::test]
 async fn tenant_is_deleted_by_a_script_only_with_yes() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let tenant = json!({"id": "plant7", "domain": "plant7.example.com", "company": "Acme", "adminName": "mia",
         "adminPass": "first-secret-7", "adminEmail": "mia@example.com"});

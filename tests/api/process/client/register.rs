@@ -3,14 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use serde_json::{Value, json};
-
-use super::{logged_in, printed, refused};
-use crate::harness::{BOOTSTRAP_PASSWORD, Program, eventually};
+use super::*;
 
 #[tokio::test]
 async fn device_that_asks_is_accepted() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let device = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     let credentials = json!({"id": "sn-1"});

@@ -1,8 +1,6 @@
 //! `platform api` sends what other programs send: headers, texts, files and forms, and it reads all pages.
 
-use serde_json::Value;
-
-use super::{logged_in, printed, refused};
+use super::*;
 
 #[tokio::test]
 async fn any_request_has_its_headers_and_its_body() {

@@ -4,10 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
-
-use super::{USER, client, logged_in, printed};
-use crate::harness::{ADMIN_PASSWORD, Program, run, scratch_with_data};
+use super::*;
 
 /// A name with sequences that set the title of a terminal, its colour and its writing direction.
 const NAME: &str = "\u{1b}]0;owned\u{7}\u{9b}31m\u{8}\u{202e}pump";

@@ -1,10 +1,8 @@
 //! How commands reach a server: time limits, and certificates of an authority of one's own.
 
-use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::{USER, client, logged_in, printed, refused};
-use crate::harness::{ADMIN_PASSWORD, Program, run, scratch};
+use super::*;
 
 #[tokio::test]
 async fn server_that_is_silent_ends_a_command_in_time() {
@@ -47,7 +45,7 @@ async fn authority_of_a_server_is_stored_with_its_profile() {
 
 #[tokio::test]
 async fn hint_names_a_role_only_if_a_role_is_missing() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let management = server.caller("management/admin", ADMIN_PASSWORD);
     management.put("/tenant/tenants/main/limits", &json!({"devices": 1})).await.expect(200);

@@ -2,14 +2,11 @@
 
 use std::fs;
 
-use serde_json::Value;
-
-use super::{logged_in, printed, refused};
-use crate::harness::web_archive;
+use super::*;
 
 #[tokio::test]
 async fn file_of_an_event_is_uploaded_replaced_and_downloaded() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let admin = server.admin();
     let device = admin.create_device("pump").await;
@@ -67,7 +64,7 @@ async fn file_of_the_inventory_has_its_own_object() {
 
 #[tokio::test]
 async fn archive_of_an_application_is_served() {
-    let (server, directory) = logged_in().await;
+    let (server, directory) = logged_in_alone().await;
     let here = directory.path();
     let archive = here.join("hello.zip");
     fs::write(&archive, web_archive(&[("index.html", "<h1>Hello</h1>")])).unwrap();

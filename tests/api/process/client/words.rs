@@ -1,9 +1,6 @@
 //! Commands at a server with other vendor words than the default ones.
 
-use serde_json::{Value, json};
-
-use super::{USER, printed};
-use crate::harness::{ADMIN_PASSWORD, Caller, Program, run, scratch_with_data};
+use super::*;
 
 #[tokio::test]
 async fn commands_use_the_vendor_words_of_the_server() {

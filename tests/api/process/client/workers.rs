@@ -1,8 +1,6 @@
 //! Requests sent at the same time: their responses are printed in the order of the input.
 
-use serde_json::Value;
-
-use super::{logged_in, printed, refused};
+use super::*;
 
 #[tokio::test]
 async fn responses_of_several_workers_keep_the_order_of_the_input() {

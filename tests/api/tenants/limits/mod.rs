@@ -7,12 +7,7 @@ mod stored_bytes;
 mod two_servers;
 mod values;
 
-use serde_json::{Value, json};
-
-use super::{create_reseller, create_tenant, management};
-use crate::harness::{
-    ADMIN_PASSWORD, Caller, OBJECTS, REALTIME, Socket, TestDatabase, TestServer, eventually,
-};
+use super::*;
 
 const OWN: &str = "/tenant/limits";
 

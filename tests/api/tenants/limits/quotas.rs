@@ -1,7 +1,6 @@
 //! Quotas: 403 with the name of the quota, its value and the usage.
 
 use super::*;
-use crate::harness::RawConnection;
 use crate::harness::modules::{deploy, measure};
 
 const HANDSHAKE: &str = r#"[{"channel": "/meta/handshake", "version": "1.0"}]"#;
@@ -12,8 +11,7 @@ fn handshake() -> Value {
 
 #[tokio::test]
 async fn sessions_beyond_the_quota_are_403_until_one_ends() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"sessions": 2})).await;
     let (first, _second) = (boss.session().await, boss.session().await);
 
@@ -28,22 +26,17 @@ async fn sessions_beyond_the_quota_are_403_until_one_ends() {
     assert_eq!(limit(&boss, "sessions").await, json!({"value": 2, "from": "tenant", "usage": 2}));
     management(&server).session().await;
     first.ask("/meta/disconnect", json!({})).await;
-    eventually("room for another session", async || {
-        (boss.bayeux(REALTIME, &handshake()).await.status == 200).then_some(())
-    })
-    .await;
+    until("room for another session", async || boss.bayeux(REALTIME, &handshake()).await.status == 200).await;
 }
 
 #[tokio::test]
 async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let (one, other) = (boss.listen("/alarms/*").await, boss.listen("/alarms/*").await);
     set(&server, "t7", json!({"heldPolls": 1})).await;
     let held = one.hold().await;
-    eventually("a poll that is held", async || (limit(&boss, "heldPolls").await["usage"] == 1).then_some(()))
-        .await;
+    until("a poll that is held", async || limit(&boss, "heldPolls").await["usage"] == 1).await;
 
     let refused = other.connect().await;
 
@@ -64,8 +57,7 @@ async fn poll_beyond_the_quota_is_not_held_and_its_session_stays() {
 
 #[tokio::test]
 async fn newer_poll_of_a_session_takes_the_place_of_its_older_one() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let session = boss.listen("/alarms/*").await;
     set(&server, "t7", json!({"heldPolls": 1})).await;
@@ -80,8 +72,7 @@ async fn newer_poll_of_a_session_takes_the_place_of_its_older_one() {
 
 #[tokio::test]
 async fn web_sockets_beyond_the_quota_are_403() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"webSockets": 1})).await;
     let (mut first, client) = Socket::session(&boss).await;
 
@@ -101,8 +92,7 @@ async fn web_sockets_beyond_the_quota_are_403() {
 
 #[tokio::test]
 async fn socket_without_credentials_counts_when_its_handshake_names_the_tenant() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"webSockets": 0})).await;
     let mut socket = Socket::open(&server.stranger(), "/notification/realtime").await;
 
@@ -111,35 +101,24 @@ async fn socket_without_credentials_counts_when_its_handshake_names_the_tenant()
     socket.send(json!([crate::harness::handshake(ext)]).to_string()).await;
 
     assert!(socket.closed().await.is_some());
-    eventually("no socket that counts", async || {
-        (limit(&boss, "webSockets").await["usage"] == 0).then_some(())
-    })
-    .await;
+    until("no socket that counts", async || limit(&boss, "webSockets").await["usage"] == 0).await;
 }
 
 #[tokio::test]
 async fn modules_beyond_the_quota_are_403() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"modules": 1})).await;
     deploy(&boss, &crate::harness::modules::counting("first")).await;
 
     let text = crate::harness::modules::counting("second");
     let request = boss.request("POST", "/cep/modules").header("Content-Type", "text/plain").body(text);
-    let refused = request.send().await.expect(403);
-
-    assert!(
-        refused.message().contains("quota 'modules' of the tenant is used up: 1 of 1"),
-        "{}",
-        refused.text
-    );
+    request.send().await.expect_message(403, "quota 'modules' of the tenant is used up: 1 of 1");
     assert_eq!(limit(&boss, "modules").await["usage"], 1);
 }
 
 #[tokio::test]
 async fn devices_beyond_the_quota_are_403_however_they_are_created() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let (first, _second) = (boss.create_device("one").await, boss.create_device("two").await);
     let asset = boss.create(OBJECTS, &json!({"name": "asset"})).await["id"].as_str().unwrap().to_owned();
     set(&server, "t7", json!({"devices": 2})).await;
@@ -161,16 +140,12 @@ async fn devices_beyond_the_quota_are_403_however_they_are_created() {
     let again = json!({"name": "renamed", "plat_IsDevice": {}});
     boss.put(&format!("{OBJECTS}/{first}"), &again).await.expect(200);
     boss.delete(&format!("{OBJECTS}/{first}")).await.expect(204);
-    eventually("room for another device", async || {
-        (boss.post(OBJECTS, &device).await.status == 201).then_some(())
-    })
-    .await;
+    until("room for another device", async || boss.post(OBJECTS, &device).await.status == 201).await;
 }
 
 #[tokio::test]
 async fn rows_of_a_file_beyond_the_quota_of_devices_fail_alone() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"devices": 2})).await;
     let rows: String = (0..4).map(|n| format!("sn{n};secret-of-a-machine;pump;Pump {n}\n")).collect();
 
@@ -195,20 +170,17 @@ async fn tenant_creates_as_many_tenants_as_its_limit_allows() {
 
     let created = statuses.iter().filter(|status| **status == 201).count();
     assert_eq!((created, statuses.iter().filter(|status| **status == 403).count()), (2, 4), "{statuses:?}");
-    let refused = reseller.post("/tenant/tenants", &body("one-more".into())).await.expect(403);
-    assert!(
-        refused.message().contains("quota 'subTenants' of the tenant is used up: 2 of 2"),
-        "{}",
-        refused.text
-    );
+    reseller
+        .post("/tenant/tenants", &body("one-more".into()))
+        .await
+        .expect_message(403, "quota 'subTenants' of the tenant is used up: 2 of 2");
     assert_eq!(limit(&reseller, "subTenants").await, json!({"value": 2, "from": "tenant", "usage": 2}));
     create_tenant(&server, "another").await;
 }
 
 #[tokio::test]
 async fn responses_that_nobody_reads_fill_the_quota_of_unread_bytes() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let object = json!({"name": "large", "text": "x".repeat(2_000_000)});
     let large = format!("{OBJECTS}/{}", boss.create(OBJECTS, &object).await["id"].as_str().unwrap());
     set(&server, "t7", json!({"unreadBytes": 100_000})).await;
@@ -228,15 +200,13 @@ async fn responses_that_nobody_reads_fill_the_quota_of_unread_bytes() {
     assert!(refused.header("Retry-After").is_some());
     assert_eq!(management(&server).get(OBJECTS).await.status, 200, "others have their own bytes");
     drop(unread);
-    eventually("room for another response", async || (boss.get(&large).await.status == 200).then_some(()))
-        .await;
+    until("room for another response", async || boss.get(&large).await.status == 200).await;
 }
 
 #[tokio::test]
 async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     const MEASUREMENTS: i64 = 100;
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     set(&server, "t7", json!({"moduleMillisPerSecond": 1})).await;
     let sum: Vec<String> = (1..=50).map(|n| format!("getNumber(m, 'env.t.value') * {n}")).collect();
@@ -259,5 +229,5 @@ async fn modules_over_their_computing_time_wait_and_lose_nothing() {
     let done = events().await;
     assert!(done < MEASUREMENTS, "{done} events in time that was not there");
     set(&server, "t7", json!({"moduleMillisPerSecond": null})).await;
-    eventually("the events that waited", async || (events().await == MEASUREMENTS).then_some(())).await;
+    until("the events that waited", async || events().await == MEASUREMENTS).await;
 }

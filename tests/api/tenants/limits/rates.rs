@@ -1,10 +1,8 @@
 //! Requests per second: requests and rows of the CSV protocol above the rate get 429; clients with sessions wait
 //! instead.
 
-use std::time::{Duration, Instant};
-
 use super::*;
-use crate::harness::{Request, csv, notifications};
+use crate::harness::csv;
 
 /// Creates a tenant whose administrator is cached by the server, so that its requests need no password check.
 async fn known_tenant(server: &TestServer) -> Caller {

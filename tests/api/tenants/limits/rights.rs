@@ -5,8 +5,7 @@ use super::*;
 
 #[tokio::test]
 async fn tenant_reads_its_own_limits_and_cannot_set_them() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (_server, boss) = with_tenant("t7").await;
 
     assert_eq!(boss.get(OWN).await.status, 200);
     assert_eq!(boss.get(&path_of("t7")).await.status, 404, "it does not manage itself");
@@ -30,8 +29,7 @@ async fn parent_sets_limits_of_its_sub_tenants_and_of_nobody_else() {
 
 #[tokio::test]
 async fn roles_of_tenant_management_are_checked_literally() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     for (role, get, put) in [
         ("ROLE_TENANT_MANAGEMENT_READ", 200, 403),

@@ -9,8 +9,7 @@ const OPERATIONS: &str = "/devicecontrol/operations";
 
 #[tokio::test]
 async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_work() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let device = boss.create_device("pump").await;
     let other = boss.create_device("valve").await;
     let alarm = boss.raise_alarm(&device, "smoke").await["id"].as_str().unwrap().to_owned();
@@ -67,10 +66,8 @@ async fn new_data_beyond_the_quota_of_bytes_is_403_and_changes_and_deletions_wor
     boss.delete(&format!("{OBJECTS}/{device}")).await.expect(204);
     assert_eq!(limit(&boss, "storedBytes").await, json!({"value": 5000, "from": "tenant", "usage": 5000}));
     measured(&server, 4000).await;
-    eventually("room for more data", async || {
-        (boss.post(OBJECTS, &json!({"name": "asset"})).await.status == 201).then_some(())
-    })
-    .await;
+    until("room for more data", async || boss.post(OBJECTS, &json!({"name": "asset"})).await.status == 201)
+        .await;
 }
 
 /// Returns the path of a created resource.
@@ -83,8 +80,7 @@ fn link_of(path: &str, created: &Value) -> String {
 
 /// Expects that the quota refuses a request.
 async fn expect_refused(caller: &Caller, method: &str, path: &str, body: &Value) {
-    let refused = caller.request(method, path).json(body).send().await;
-    assert_eq!(refused.status, 403, "{method} {path}: {}", refused.text);
+    let refused = caller.request(method, path).json(body).send().await.expect(403);
     let said = "quota 'storedBytes' of the tenant is used up: 5000 of 5000";
     assert!(refused.message().contains(said), "{method} {path}: {}", refused.text);
 }
@@ -124,8 +120,7 @@ async fn every_other_way_to_store_is_403_beyond_the_quota_of_bytes_too() {
 
 #[tokio::test]
 async fn updates_that_leave_their_previous_content_in_the_database_count_with_it() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     let [old, new] = ["x", "y"].map(|letter| json!({"acme_Large": letter.repeat(100_000)}));
     let with = |more: Value| {
         let mut body = old.clone();
@@ -188,10 +183,8 @@ async fn empty_group(caller: &Caller) -> Value {
 /// Sets the measured bytes of the tenant.
 async fn measured(server: &TestServer, bytes: i64) {
     // A server measures at its start and would overwrite the value, so this waits for that measurement.
-    eventually("the end of the first measurement", async || {
-        (server.database().count("database_sizes").await > 0).then_some(())
-    })
-    .await;
+    until("the end of the first measurement", async || server.database().count("database_sizes").await > 0)
+        .await;
     let row = "INSERT INTO tenant_usage (tenant, measured_at, devices, devices_with_children, stored_bytes, tables) \
         VALUES ('t7', now(), 0, 0, $1, '{}') \
         ON CONFLICT (tenant) DO UPDATE SET stored_bytes = excluded.stored_bytes";

@@ -22,8 +22,7 @@ async fn tenant_has_the_defaults_of_the_server_until_something_is_set() {
 
 #[tokio::test]
 async fn put_sets_what_was_sent_and_null_removes_it() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
 
     let changed = set(&server, "t7", json!({"modules": 3, "sessions": 5})).await;
     let again = set(&server, "t7", json!({"modules": null})).await;
@@ -38,8 +37,7 @@ async fn put_sets_what_was_sent_and_null_removes_it() {
 
 #[tokio::test]
 async fn invalid_bodies_are_422_and_change_nothing() {
-    let server = TestServer::start().await;
-    create_tenant(&server, "t7").await;
+    let (server, _) = with_tenant("t7").await;
 
     for (body, named) in [
         (json!({"modules": 1, "divices": 1}), "divices"),
@@ -49,8 +47,7 @@ async fn invalid_bodies_are_422_and_change_nothing() {
         (json!({"modules": 1, "requestsPerSecond": 0}), "requestsPerSecond"),
         (json!({"modules": 1, "storedBytes": 1e300}), "storedBytes"),
     ] {
-        let answer = management(&server).put(&path_of("t7"), &body).await.expect(422);
-        assert!(answer.message().contains(named), "{body}: {}", answer.text);
+        management(&server).put(&path_of("t7"), &body).await.expect_message(422, named);
     }
     assert_eq!(management(&server).read(&path_of("t7")).await["limits"]["modules"]["from"], "server");
 }
@@ -84,16 +81,12 @@ async fn tenant_that_a_limited_one_creates_is_bounded_too() {
     reseller.create("/tenant/tenants", &super::super::tenant_of("t8")).await;
     let sub = server.caller("t8/boss", ADMIN_PASSWORD);
 
-    eventually("the limit of the parent", async || {
-        (limit(&sub, "modules").await["from"] == "parent").then_some(())
-    })
-    .await;
+    until("the limit of the parent", async || limit(&sub, "modules").await["from"] == "parent").await;
 }
 
 #[tokio::test]
 async fn changes_are_in_the_audit_log_of_the_tenant() {
-    let server = TestServer::start().await;
-    let boss = create_tenant(&server, "t7").await;
+    let (server, boss) = with_tenant("t7").await;
     set(&server, "t7", json!({"devices": 3})).await;
     set(&server, "t7", json!({"devices": 3})).await;
     set(&server, "t7", json!({"devices": null})).await;
