@@ -45,6 +45,7 @@ pub mod operation_diagnosis;
 pub mod origin;
 pub mod page;
 pub mod publication;
+pub mod rate;
 pub mod reference;
 pub mod retention;
 pub mod role;
