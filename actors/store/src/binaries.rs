@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Object};
 use platform_model::binary::Binary;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::event_binary::Content;
@@ -20,8 +20,8 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 
-pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
-pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
+const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
+const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
 const INSERT: &str = include_str!("../../../sql/queries/binaries/insert.sql");
 const INSERT_CHUNK: &str = include_str!("../../../sql/queries/binaries/insert_chunk.sql");
 const FINISH: &str = include_str!("../../../sql/queries/binaries/finish.sql");
@@ -168,12 +168,31 @@ pub(crate) struct UploadOfObject<'a> {
     pub(crate) binary: BinaryId,
 }
 
+/// The statements that attach uploads to managed objects.
+pub(crate) struct AttachStatements {
+    delete_replaced: Statement,
+    attach: Statement,
+}
+
+impl AttachStatements {
+    pub(crate) async fn prepare(client: &Object) -> Result<Self> {
+        Ok(Self {
+            delete_replaced: client.prepare_cached(DELETE_REPLACED).await?,
+            attach: client.prepare_cached(ATTACH).await?,
+        })
+    }
+
+    /// Returns how many statements attach these uploads.
+    pub(crate) fn count(mut uploads: impl Iterator<Item = BinaryId>) -> usize {
+        if uploads.next().is_some() { 2 } else { 0 }
+    }
+}
+
 /// Attaches uploads to managed objects, in the transaction that writes these objects, and deletes their old binaries.
 /// Returns the ids of the uploads that were attached; for the others, the upload or the object no longer exists.
 pub(crate) async fn attach_binaries(
     client: &tokio_postgres::Client,
-    delete_replaced: &Statement,
-    attach: &Statement,
+    statements: &AttachStatements,
     rows: &[UploadOfObject<'_>],
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
@@ -186,8 +205,8 @@ pub(crate) async fn attach_binaries(
     // Polled in this order, so sent in this order.
     let (deleted, attached) = tokio::join!(
         biased;
-        client.execute(delete_replaced, &parameters),
-        client.query(attach, &parameters),
+        client.execute(&statements.delete_replaced, &parameters),
+        client.query(&statements.attach, &parameters),
     );
     deleted?;
     Ok(attached?.iter().map(|row| row.get(0)).collect())

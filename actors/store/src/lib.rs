@@ -46,6 +46,7 @@ pub mod tenants;
 pub mod usage;
 pub mod users;
 pub mod watch;
+mod write_kind;
 pub mod writer;
 
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::access::SourceObject;
 use crate::access::find_source;
 use crate::bulk::registration::{Registrar, look_up};
-use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::inventory::writes::{INSERT, insert_managed_objects};
 
 const LIST_TOP_GROUPS: &str = include_str!("../../../../sql/queries/bulk_registration/list_top_groups.sql");
 const LIST_SUBGROUPS: &str = include_str!("../../../../sql/queries/bulk_registration/list_subgroups.sql");

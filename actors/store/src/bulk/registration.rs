@@ -26,7 +26,7 @@ use crate::bulk::group_paths::{self, FoundGroups, GroupPaths};
 use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
 use crate::inventory::links::{self, insert_links};
-use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::inventory::writes::{INSERT, insert_managed_objects};
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::{Database, take};

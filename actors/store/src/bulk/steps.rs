@@ -20,7 +20,7 @@ use tokio_postgres::types::{Json, ToSql};
 
 use crate::bulk::targets::Members;
 use crate::leases::Hold;
-use crate::operations::{INSERT as INSERT_OPERATIONS, Queued, ToQueue, insert_operations};
+use crate::operations::{INSERT as INSERT_OPERATIONS, QueueOperation, Queued, ToQueue};
 use crate::publications::Ended;
 use crate::statistics::Counted;
 use crate::{Database, PATIENCE};
@@ -239,10 +239,10 @@ async fn queue(
         fragments: held.asked.prototype.clone(),
     };
     let new: Vec<ToQueue> = devices.iter().map(new).collect();
-    let rows: Vec<(&TenantId, &ToQueue)> = new.iter().map(|new| (&held.tenant, new)).collect();
+    let mut rows: Vec<(&TenantId, &ToQueue)> = new.iter().map(|new| (&held.tenant, new)).collect();
     let statement = transaction.prepare_cached(INSERT_OPERATIONS).await?;
-    let queued = insert_operations(transaction, &statement, &rows).await?;
-    let queued: Vec<Queued> = queued.into_iter().flatten().collect();
+    let queued = QueueOperation::run(transaction.client(), &statement, &mut rows).await?;
+    let queued: Vec<Queued> = queued.flatten().collect();
     let vanished = (devices.len() - queued.len()) as i64;
     if vanished > 0 {
         transaction.execute(COUNT_VANISHED, &[&held.tenant.as_str(), &held.id.0, &vanished]).await?;

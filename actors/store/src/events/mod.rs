@@ -6,7 +6,7 @@ pub mod collection;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::{Object, Transaction};
 use platform_model::binary::Binary;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
@@ -22,10 +22,12 @@ use crate::Database;
 use crate::binaries;
 use crate::publications::{DeletionNotices, Ended, Write};
 use crate::rows::fragments;
+use crate::signatures::Signatures;
 use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
 const FIND: &str = include_str!("../../../../sql/queries/events/find.sql");
 const FIND_WITH_BINARY: &str = include_str!("../../../../sql/queries/events/find_with_binary.sql");
 const DELETE_SOME: &str = include_str!("../../../../sql/queries/events/delete_some.sql");
@@ -63,48 +65,96 @@ pub struct ShownSource {
 
 /// Stores events and returns their sources by the ids of the events. An event is left out when its source does not
 /// exist or does not belong to the caller.
-pub(crate) async fn insert_events(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &SentEvent)],
-) -> Result<HashMap<i64, ShownSource>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
+#[derive(Debug)]
+pub(crate) struct InsertEvent;
+
+impl WriteKind for InsertEvent {
+    type Change = SentEvent;
+    type Statements = Statement;
+    type Outcomes = HashMap<i64, ShownSource>;
+    type Written = ShownSource;
+
+    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
+        Ok(client.prepare_cached(INSERT).await?)
     }
-    let events = || rows.iter().map(|(_, sent)| &sent.event);
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = events().map(|event| event.id.map_or(0, |id| id.0)).collect();
-    let sources: Vec<i64> = events().map(|event| event.source.0).collect();
-    let types: Vec<&str> = events().map(|event| &*event.type_).collect();
-    let times: Vec<_> = events().map(|event| event.time.instant()).collect();
-    let offsets: Vec<i16> = events().map(|event| event.time.offset_minutes()).collect();
-    let texts: Vec<&str> = events().map(|event| &*event.text).collect();
-    let created: Vec<_> = events().map(|event| event.creation_time.instant()).collect();
-    let fragments: Vec<String> = events().map(|event| event.fragments.to_json()).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
-    let parameters: [&(dyn ToSql + Sync); 10] =
-        [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
-    let stored = client.query(statement, &parameters).await?;
-    Ok(stored.iter().map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) })).collect())
+
+    async fn run(
+        client: &tokio_postgres::Client,
+        statement: &Statement,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let events = || rows.iter().map(|(_, sent)| &sent.event);
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = events().map(|event| event.id.map_or(0, |id| id.0)).collect();
+        let sources: Vec<i64> = events().map(|event| event.source.0).collect();
+        let types: Vec<&str> = events().map(|event| &*event.type_).collect();
+        let times: Vec<_> = events().map(|event| event.time.instant()).collect();
+        let offsets: Vec<i16> = events().map(|event| event.time.offset_minutes()).collect();
+        let texts: Vec<&str> = events().map(|event| &*event.text).collect();
+        let created: Vec<_> = events().map(|event| event.creation_time.instant()).collect();
+        let fragments: Vec<String> = events().map(|event| event.fragments.to_json()).collect();
+        let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+        let parameters: [&(dyn ToSql + Sync); 10] =
+            [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
+        let stored = client.query(statement, &parameters).await?;
+        Ok(stored
+            .iter()
+            .map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) }))
+            .collect())
+    }
+
+    fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
+        outcomes.remove(&sent.event.id?.0)
+    }
+
+    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
+        (Counted::EventCreated, 1)
+    }
+
+    fn added(_: &Self::Change) -> Added<'_> {
+        Added::Data
+    }
 }
 
-/// Updates text and fragments of events and returns the ids of the updated ones. Events that were changed or deleted
-/// since they were read are left out.
-pub(crate) async fn update_events(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &Event)],
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+/// Updates text and fragments of events. Events that were changed or deleted since they were read are left out.
+#[derive(Debug)]
+pub(crate) struct UpdateEvent;
+
+impl WriteKind for UpdateEvent {
+    type Change = Event;
+    type Statements = Statement;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
+        Ok(client.prepare_cached(UPDATE).await?)
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, event)| event.id.map_or(0, |id| id.0)).collect();
-    let revisions: Vec<i64> = rows.iter().map(|(_, event)| event.revision).collect();
-    let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
-    let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
-    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+
+    async fn run(
+        client: &tokio_postgres::Client,
+        statement: &Statement,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = rows.iter().map(|(_, event)| event.id.map_or(0, |id| id.0)).collect();
+        let revisions: Vec<i64> = rows.iter().map(|(_, event)| event.revision).collect();
+        let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
+        let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
+        Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn written(outcomes: &mut Self::Outcomes, event: &Self::Change) -> Option<Self::Written> {
+        outcomes.contains(&event.id?.0).then_some(())
+    }
+
+    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
+        (Counted::EventUpdated, 1)
+    }
+
+    fn added(_: &Self::Change) -> Added<'_> {
+        Added::Nothing
+    }
 }
 
 /// Returns an event with the shown properties of its source.
@@ -242,9 +292,9 @@ async fn change_binary(
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.
-async fn update_event(client: &impl GenericClient, tenant: &TenantId, event: &Event) -> Result<bool> {
-    let statement = client.prepare_cached(UPDATE).await?;
-    Ok(!update_events(client, &statement, &[(tenant, event)]).await?.is_empty())
+async fn update_event(transaction: &Transaction<'_>, tenant: &TenantId, event: &Event) -> Result<bool> {
+    let statement = transaction.prepare_cached(UPDATE).await?;
+    Ok(!UpdateEvent::run(transaction.client(), &statement, &mut [(tenant, event)]).await?.is_empty())
 }
 
 /// Reads the columns of `find.sql` in their order.

@@ -18,8 +18,9 @@ use platform_model::reference::{LinkKind, Reference, References, WantedParents, 
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::inventory::managed_objects::{COLUMNS, INSERT, find_current, from_row, insert_managed_objects};
+use crate::inventory::managed_objects::{COLUMNS, find_current, from_row};
 use crate::inventory::server_fragments;
+use crate::inventory::writes::{INSERT, insert_managed_objects};
 use crate::module_leases;
 use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};

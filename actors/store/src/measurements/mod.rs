@@ -12,21 +12,23 @@ pub(crate) mod shapes;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{Object, Transaction};
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::measurement::Measurement;
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
+use crate::signatures::Signatures;
+use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 use crate::{Database, until_uncontended};
 
-pub(crate) const INSERT_SHAPES: &str = include_str!("../../../../sql/queries/measurements/insert_shapes.sql");
-pub(crate) const INSERT_SOURCE_SHAPES: &str =
+const INSERT_SHAPES: &str = include_str!("../../../../sql/queries/measurements/insert_shapes.sql");
+const INSERT_SOURCE_SHAPES: &str =
     include_str!("../../../../sql/queries/measurements/insert_source_shapes.sql");
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/measurements/insert.sql");
-pub(crate) const INSERT_COLLECTIONS: &str =
-    include_str!("../../../../sql/queries/measurements/insert_collections.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/measurements/insert.sql");
+const INSERT_COLLECTIONS: &str = include_str!("../../../../sql/queries/measurements/insert_collections.sql");
 const DELETE_REST: &str = include_str!("../../../../sql/queries/measurements/delete_rest.sql");
 const DELETE_OF_SOURCES: &str = include_str!("../../../../sql/queries/measurements/delete_of_sources.sql");
 
@@ -46,15 +48,6 @@ pub struct SentMeasurements {
     pub unseen: Vec<UnseenShape>,
     /// The user who must own the sources, when the caller writes by ownership.
     pub owner: Option<Arc<str>>,
-}
-
-impl SentMeasurements {
-    /// Returns whether all of them are among the stored ones.
-    pub(crate) fn are_among(&self, stored: &HashSet<i64>) -> bool {
-        let is_stored =
-            |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
-        self.measurements.iter().all(is_stored)
-    }
 }
 
 /// A shape that a source sends for the first time, as far as this process knows.
@@ -78,47 +71,76 @@ pub(crate) struct Statements {
     insert_collections: Statement,
 }
 
-impl Statements {
-    pub(crate) async fn prepare(client: &deadpool_postgres::Client) -> Result<Self> {
-        Ok(Self {
+type SentRows<'a> = Rows<'a, InsertMeasurements>;
+
+/// Stores measurements with their new shapes. A measurement is left out when its source, or that of another measurement
+/// of the same request, does not exist or does not belong to the caller.
+#[derive(Debug)]
+pub(crate) struct InsertMeasurements;
+
+impl WriteKind for InsertMeasurements {
+    type Change = SentMeasurements;
+    type Statements = Statements;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statements> {
+        Ok(Statements {
             insert_shapes: client.prepare_cached(INSERT_SHAPES).await?,
             insert_source_shapes: client.prepare_cached(INSERT_SOURCE_SHAPES).await?,
             insert: client.prepare_cached(INSERT).await?,
             insert_collections: client.prepare_cached(INSERT_COLLECTIONS).await?,
         })
     }
-}
 
-type SentRows<'a> = [(&'a TenantId, &'a SentMeasurements)];
-
-/// Stores measurements with their new shapes and returns the ids of the stored measurements. A measurement is left out
-/// when its source, or that of another measurement of the same request, does not exist or does not belong to the
-/// caller.
-pub(crate) async fn insert_measurements(
-    client: &tokio_postgres::Client,
-    statements: &Statements,
-    rows: &mut SentRows<'_>,
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+    fn statements(rows: &SentRows<'_>) -> usize {
+        let any = |has: fn(&SentMeasurements) -> bool| usize::from(rows.iter().any(|(_, sent)| has(sent)));
+        let shapes = any(|sent| !sent.unseen.is_empty());
+        2 * shapes + any(|sent| sent.measurements.len() == 1) + any(|sent| sent.measurements.len() != 1)
     }
-    // Sources are locked in one order, so that writers and deletions cannot deadlock.
-    rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
-    let (singles, collections): (Vec<_>, Vec<_>) =
-        rows.iter().partition(|(_, sent)| sent.measurements.len() == 1);
-    // Polled in this order, so sent in this order.
-    let (shapes, sources, single, whole) = tokio::join!(
-        biased;
-        insert_shapes(client, &statements.insert_shapes, rows),
-        insert_source_shapes(client, &statements.insert_source_shapes, rows),
-        insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
-        insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
-    );
-    shapes?;
-    sources?;
-    let mut stored = single?;
-    stored.extend(whole?);
-    Ok(stored)
+
+    /// Returns the ids of the stored measurements.
+    async fn run(
+        client: &tokio_postgres::Client,
+        statements: &Statements,
+        rows: &mut SentRows<'_>,
+    ) -> Result<HashSet<i64>> {
+        // Sources are locked in one order, so that writers and deletions cannot deadlock.
+        rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
+        let (singles, collections): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|(_, sent)| sent.measurements.len() == 1);
+        // Polled in this order, so sent in this order.
+        let (shapes, sources, single, whole) = tokio::join!(
+            biased;
+            insert_shapes(client, &statements.insert_shapes, rows),
+            insert_source_shapes(client, &statements.insert_source_shapes, rows),
+            insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
+            insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
+        );
+        shapes?;
+        sources?;
+        let mut stored = single?;
+        stored.extend(whole?);
+        Ok(stored)
+    }
+
+    fn written(stored: &mut HashSet<i64>, sent: &SentMeasurements) -> Option<()> {
+        let is_stored =
+            |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
+        sent.measurements.iter().all(is_stored).then_some(())
+    }
+
+    fn counted(sent: &SentMeasurements, (): &()) -> (Counted, u64) {
+        (Counted::MeasurementCreated, sent.measurements.len() as u64)
+    }
+
+    fn added(_: &SentMeasurements) -> Added<'_> {
+        Added::Data
+    }
+
+    fn rows(sent: &SentMeasurements) -> usize {
+        sent.measurements.len()
+    }
 }
 
 async fn insert_shapes(

@@ -5,8 +5,9 @@ pub mod diagnosis;
 pub mod queues;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::Object;
 use platform_model::audit_record::NewAuditRecord;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
@@ -22,10 +23,13 @@ use tokio_postgres::{Row, Statement};
 use crate::Database;
 use crate::publications::{DeletionNotices, Write};
 use crate::rows::fragments;
+use crate::signatures::Signatures;
+use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 
 pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
 
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/operations/update.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/operations/update.sql");
 const FIND: &str = include_str!("../../../../sql/queries/operations/find.sql");
 const DELETE_MANY: &str = include_str!("../../../../sql/queries/operations/delete_many.sql");
 const HAS_AGENT: &str = include_str!("../../../../sql/queries/operations/has_agent.sql");
@@ -52,27 +56,50 @@ pub struct Queued {
 
 /// Queues operations in this order. `None` stands for an operation that was left out: its device does not exist or has
 /// no agent (O-01); for a bulk operation, its device does not exist or has an operation of it already (K-05).
-pub(crate) async fn insert_operations(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &ToQueue)],
-) -> Result<Vec<Option<Queued>>> {
-    let mut queued: Vec<Option<Queued>> = rows.iter().map(|_| None).collect();
-    if rows.is_empty() {
-        return Ok(queued);
+#[derive(Debug)]
+pub(crate) struct QueueOperation;
+
+impl WriteKind for QueueOperation {
+    type Change = ToQueue;
+    type Statements = Statement;
+    type Outcomes = std::vec::IntoIter<Option<Queued>>;
+    type Written = Queued;
+
+    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
+        Ok(client.prepare_cached(INSERT).await?)
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let devices: Vec<i64> = rows.iter().map(|(_, new)| new.device.0).collect();
-    let bulk_operations: Vec<Option<i64>> =
-        rows.iter().map(|(_, new)| new.bulk_operation.map(|id| id.0)).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, new)| new.fragments.to_json()).collect();
-    let agent = naming().model("Agent");
-    let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &devices, &bulk_operations, &fragments, &agent];
-    for row in client.query(statement, &parameters).await? {
-        let place = row.get::<_, i64>(0) as usize;
-        queued[place] = Some(from_inserted(&row, rows[place].1)?);
+
+    async fn run(
+        client: &tokio_postgres::Client,
+        statement: &Statement,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let mut queued: Vec<Option<Queued>> = rows.iter().map(|_| None).collect();
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let devices: Vec<i64> = rows.iter().map(|(_, new)| new.device.0).collect();
+        let bulk_operations: Vec<Option<i64>> =
+            rows.iter().map(|(_, new)| new.bulk_operation.map(|id| id.0)).collect();
+        let fragments: Vec<String> = rows.iter().map(|(_, new)| new.fragments.to_json()).collect();
+        let agent = naming().model("Agent");
+        let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &devices, &bulk_operations, &fragments, &agent];
+        for row in client.query(statement, &parameters).await? {
+            let place = row.get::<_, i64>(0) as usize;
+            queued[place] = Some(from_inserted(&row, rows[place].1)?);
+        }
+        Ok(queued.into_iter())
     }
-    Ok(queued)
+
+    fn written(outcomes: &mut Self::Outcomes, _: &Self::Change) -> Option<Self::Written> {
+        outcomes.next().flatten()
+    }
+
+    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
+        (Counted::OperationCreated, 1)
+    }
+
+    fn added(_: &Self::Change) -> Added<'_> {
+        Added::Data
+    }
 }
 
 /// An operation after a PUT.
@@ -85,49 +112,73 @@ pub struct OperationUpdate {
     pub audit: Option<(i64, NewAuditRecord)>,
 }
 
-/// Updates operations, inserts their audit records and returns their ids. Operations that were changed or deleted since
-/// they were read are left out.
-pub(crate) async fn update_operations(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &OperationUpdate)],
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+/// Updates operations and inserts their audit records. Operations that were changed or deleted since they were read are
+/// left out.
+#[derive(Debug)]
+pub(crate) struct UpdateOperation;
+
+impl WriteKind for UpdateOperation {
+    type Change = OperationUpdate;
+    type Statements = Statement;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
+        Ok(client.prepare_cached(UPDATE).await?)
     }
-    let operations = || rows.iter().map(|(_, update)| &update.operation);
-    let audits = || rows.iter().map(|(_, update)| update.audit.as_ref());
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = operations().map(|operation| operation.id.map_or(0, |id| id.0)).collect();
-    let revisions: Vec<i64> = operations().map(|operation| operation.revision).collect();
-    let statuses: Vec<&str> = operations().map(|operation| operation.status.as_str()).collect();
-    let reasons: Vec<Option<&str>> =
-        operations().map(|operation| operation.failure_reason.as_deref()).collect();
-    let fragments: Vec<String> = operations().map(|operation| operation.fragments.to_json()).collect();
-    let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
-    let audit_times: Vec<_> = audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
-    let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
-    let applications: Vec<Option<&str>> =
-        audits().map(|audit| audit.and_then(|(_, record)| record.application.as_deref())).collect();
-    let changes = |record: &NewAuditRecord| {
-        serde_json::to_string(&record.changes).expect("changes have string keys only")
-    };
-    let changes: Vec<Option<String>> =
-        audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
-    let parameters: [&(dyn ToSql + Sync); 11] = [
-        &tenants,
-        &ids,
-        &revisions,
-        &statuses,
-        &reasons,
-        &fragments,
-        &audit_ids,
-        &audit_times,
-        &users,
-        &applications,
-        &changes,
-    ];
-    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+
+    async fn run(
+        client: &tokio_postgres::Client,
+        statement: &Statement,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let operations = || rows.iter().map(|(_, update)| &update.operation);
+        let audits = || rows.iter().map(|(_, update)| update.audit.as_ref());
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = operations().map(|operation| operation.id.map_or(0, |id| id.0)).collect();
+        let revisions: Vec<i64> = operations().map(|operation| operation.revision).collect();
+        let statuses: Vec<&str> = operations().map(|operation| operation.status.as_str()).collect();
+        let reasons: Vec<Option<&str>> =
+            operations().map(|operation| operation.failure_reason.as_deref()).collect();
+        let fragments: Vec<String> = operations().map(|operation| operation.fragments.to_json()).collect();
+        let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
+        let audit_times: Vec<_> =
+            audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
+        let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
+        let applications: Vec<Option<&str>> =
+            audits().map(|audit| audit.and_then(|(_, record)| record.application.as_deref())).collect();
+        let changes = |record: &NewAuditRecord| {
+            serde_json::to_string(&record.changes).expect("changes have string keys only")
+        };
+        let changes: Vec<Option<String>> =
+            audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
+        let parameters: [&(dyn ToSql + Sync); 11] = [
+            &tenants,
+            &ids,
+            &revisions,
+            &statuses,
+            &reasons,
+            &fragments,
+            &audit_ids,
+            &audit_times,
+            &users,
+            &applications,
+            &changes,
+        ];
+        Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn written(outcomes: &mut Self::Outcomes, update: &Self::Change) -> Option<Self::Written> {
+        outcomes.contains(&update.operation.id?.0).then_some(())
+    }
+
+    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
+        (Counted::OperationUpdated, 1)
+    }
+
+    fn added(_: &Self::Change) -> Added<'_> {
+        Added::Nothing
+    }
 }
 
 /// Returns an operation.
