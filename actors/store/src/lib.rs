@@ -18,6 +18,7 @@ pub mod devices;
 pub mod events;
 pub mod inventory;
 pub mod leases;
+pub mod lines;
 pub mod measurements;
 pub mod metrics;
 mod migrations;
