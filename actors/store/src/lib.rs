@@ -28,6 +28,7 @@ mod names;
 pub mod operations;
 mod panics;
 mod pauses;
+mod prepared;
 pub mod publications;
 pub mod query;
 pub mod recent_sources;

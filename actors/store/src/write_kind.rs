@@ -2,9 +2,7 @@
 //!
 //! Each noun implements its kinds beside its statements. The list of all kinds is in [`writer`](crate::writer::Change).
 
-use std::sync::Arc;
-
-use deadpool_postgres::Object;
+use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
 use platform_model::fragments::Fragments;
 use platform_model::id::TenantId;
@@ -19,27 +17,24 @@ pub(crate) type Rows<'a, K> = [(&'a TenantId, &'a <K as WriteKind>::Change)];
 pub(crate) trait WriteKind {
     /// The data of one change.
     type Change;
-    /// The prepared statements.
-    type Statements;
     /// The outcomes of the changes of a batch.
     type Outcomes: Default;
     /// The result of a change that was made.
     type Written;
 
-    /// Prepares the statements.
-    async fn prepare(client: &Object, signatures: &Arc<Signatures>) -> Result<Self::Statements>;
+    /// The statements that [`run`](Self::run) may send, which are prepared before.
+    const STATEMENTS: &'static [&'static str];
+    /// What a change counts as in the statistics of its tenant (Z-07).
+    const COUNTED: Counted;
+    /// What a change adds to the database, which the quotas of its tenant bound (Z-20).
+    const ADDED: Added<'static>;
 
-    /// Returns how many statements [`run`](Self::run) sends for these rows, of which there is at least one.
-    fn statements(_rows: &Rows<'_, Self>) -> usize {
-        1
-    }
-
-    /// Writes the changes. All statements are sent when the future is polled for the first time, so that those of all
-    /// kinds are in flight at once. Rows that take locks are sorted first, so that two processes that write the same
-    /// rows lock them in the same order.
+    /// Writes the changes of a batch, of which there is at least one. All statements are sent when the future is polled
+    /// for the first time, so that those of all kinds are in flight at once. Rows that take locks are sorted first, so
+    /// that two processes that write the same rows lock them in the same order.
     async fn run(
-        client: &tokio_postgres::Client,
-        statements: &Self::Statements,
+        client: &impl GenericClient,
+        signatures: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes>;
 
@@ -47,11 +42,20 @@ pub(crate) trait WriteKind {
     /// was written.
     fn written(outcomes: &mut Self::Outcomes, change: &Self::Change) -> Option<Self::Written>;
 
-    /// Returns what a change counts as in the statistics of its tenant, and how often (Z-07).
-    fn counted(change: &Self::Change, written: &Self::Written) -> (Counted, u64);
+    /// Returns how many statements [`run`](Self::run) sends for these rows.
+    fn sent(_rows: &Rows<'_, Self>) -> usize {
+        1
+    }
 
-    /// Returns what a change adds to the database, which the quotas of its tenant bound (Z-20).
-    fn added(change: &Self::Change) -> Added<'_>;
+    /// Returns what a change counts as, and how often.
+    fn counted(_change: &Self::Change, _written: &Self::Written) -> (Counted, u64) {
+        (Self::COUNTED, 1)
+    }
+
+    /// Returns what a change adds.
+    fn added(_change: &Self::Change) -> Added<'_> {
+        Self::ADDED
+    }
 
     /// Returns how many rows a change writes, which bounds batches and the queue.
     fn rows(_change: &Self::Change) -> usize {
@@ -60,6 +64,7 @@ pub(crate) trait WriteKind {
 }
 
 /// What a change adds to the database.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Added<'a> {
     /// It adds nothing, or its sender checks by how much the data grows.
     Nothing,

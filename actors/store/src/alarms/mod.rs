@@ -6,16 +6,17 @@ pub mod collection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::GenericClient;
 use platform_model::alarm::{Alarm, AlarmStatus, Severity};
 use platform_model::audit_record::NewAuditRecord;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::rows::fragments;
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
@@ -60,17 +61,16 @@ pub(crate) struct RaiseAlarm;
 
 impl WriteKind for RaiseAlarm {
     type Change = SentAlarm;
-    type Statements = Statement;
     type Outcomes = HashMap<(i64, String), Alarm>;
     type Written = Alarm;
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(RAISE).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[RAISE];
+    const COUNTED: Counted = Counted::AlarmCreated;
+    const ADDED: Added<'static> = Added::Data;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         rows.sort_unstable_by_key(|(tenant, sent)| (*tenant, sent.alarm.source, &sent.alarm.type_));
@@ -104,7 +104,7 @@ impl WriteKind for RaiseAlarm {
             &owners,
             &silent_since,
         ];
-        by_key(client.query(statement, &parameters).await?)
+        by_key(client.rows(RAISE, &parameters).await?)
     }
 
     fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
@@ -112,11 +112,7 @@ impl WriteKind for RaiseAlarm {
     }
 
     fn counted(_: &Self::Change, alarm: &Self::Written) -> (Counted, u64) {
-        (if alarm.count == 1 { Counted::AlarmCreated } else { Counted::AlarmUpdated }, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Data
+        (if alarm.count == 1 { Self::COUNTED } else { Counted::AlarmUpdated }, 1)
     }
 }
 
@@ -127,17 +123,16 @@ pub(crate) struct CountRepetition;
 
 impl WriteKind for CountRepetition {
     type Change = SentAlarm;
-    type Statements = Statement;
     type Outcomes = HashMap<(i64, String), Alarm>;
     type Written = Alarm;
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(COUNT_REPETITION).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[COUNT_REPETITION];
+    const COUNTED: Counted = Counted::AlarmUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
@@ -148,19 +143,11 @@ impl WriteKind for CountRepetition {
         let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
         let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
         let parameters: [&(dyn ToSql + Sync); 6] = [&tenants, &sources, &types, &times, &offsets, &owners];
-        by_key(client.query(statement, &parameters).await?)
+        by_key(client.rows(COUNT_REPETITION, &parameters).await?)
     }
 
     fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
         outcomes.remove(&key(&sent.alarm))
-    }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::AlarmUpdated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Nothing
     }
 }
 
@@ -180,17 +167,16 @@ pub(crate) struct UpdateAlarm;
 
 impl WriteKind for UpdateAlarm {
     type Change = AlarmUpdate;
-    type Statements = Statement;
     type Outcomes = HashMap<i64, Alarm>;
     type Written = Alarm;
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(UPDATE).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::AlarmUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
@@ -230,19 +216,11 @@ impl WriteKind for UpdateAlarm {
             &audit_severities,
             &changes,
         ];
-        by_id(client.query(statement, &parameters).await?)
+        by_id(client.rows(UPDATE, &parameters).await?)
     }
 
     fn written(outcomes: &mut Self::Outcomes, update: &Self::Change) -> Option<Self::Written> {
         outcomes.remove(&update.alarm.id?.0)
-    }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::AlarmUpdated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Nothing
     }
 }
 
@@ -251,9 +229,7 @@ impl WriteKind for UpdateAlarm {
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> Result<Alarm> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
 }
 
@@ -267,9 +243,7 @@ pub async fn find_open_alarm(
     source: ManagedObjectId,
     type_: &str,
 ) -> Result<Option<Alarm>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_OPEN).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &source.0, &type_]).await?;
+    let row = database.loader().await?.find(FIND_OPEN, &[&tenant.as_str(), &source.0, &type_]).await?;
     row.as_ref().map(from_row).transpose()
 }
 

@@ -6,7 +6,7 @@ pub mod collection;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::{Object, Transaction};
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::binary::Binary;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
@@ -15,11 +15,12 @@ use platform_model::event_binary::{AttachedUpload, Content};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use platform_model::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
 use crate::binaries;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended, Write};
 use crate::rows::fragments;
 use crate::signatures::Signatures;
@@ -70,17 +71,16 @@ pub(crate) struct InsertEvent;
 
 impl WriteKind for InsertEvent {
     type Change = SentEvent;
-    type Statements = Statement;
     type Outcomes = HashMap<i64, ShownSource>;
     type Written = ShownSource;
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(INSERT).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[INSERT];
+    const COUNTED: Counted = Counted::EventCreated;
+    const ADDED: Added<'static> = Added::Data;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let events = || rows.iter().map(|(_, sent)| &sent.event);
@@ -96,7 +96,7 @@ impl WriteKind for InsertEvent {
         let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
         let parameters: [&(dyn ToSql + Sync); 10] =
             [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
-        let stored = client.query(statement, &parameters).await?;
+        let stored = client.rows(INSERT, &parameters).await?;
         Ok(stored
             .iter()
             .map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) }))
@@ -106,14 +106,6 @@ impl WriteKind for InsertEvent {
     fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
         outcomes.remove(&sent.event.id?.0)
     }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::EventCreated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Data
-    }
 }
 
 /// Updates text and fragments of events. Events that were changed or deleted since they were read are left out.
@@ -122,17 +114,16 @@ pub(crate) struct UpdateEvent;
 
 impl WriteKind for UpdateEvent {
     type Change = Event;
-    type Statements = Statement;
     type Outcomes = HashSet<i64>;
     type Written = ();
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(UPDATE).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::EventUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
@@ -141,19 +132,11 @@ impl WriteKind for UpdateEvent {
         let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
         let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
         let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
-        Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+        Ok(client.rows(UPDATE, &parameters).await?.iter().map(|row| row.get(0)).collect())
     }
 
     fn written(outcomes: &mut Self::Outcomes, event: &Self::Change) -> Option<Self::Written> {
         outcomes.contains(&event.id?.0).then_some(())
-    }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::EventUpdated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Nothing
     }
 }
 
@@ -162,9 +145,7 @@ impl WriteKind for UpdateEvent {
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_event(database: &Database, tenant: &TenantId, id: EventId) -> Result<Event> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Event, id))?)
 }
 
@@ -177,9 +158,7 @@ pub async fn get_event_with_binary(
     tenant: &TenantId,
     id: EventId,
 ) -> Result<(Event, Option<Content>)> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_WITH_BINARY).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND_WITH_BINARY, &[&tenant.as_str(), &id.0]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Event, id))?;
     let content = row.get::<_, Option<i64>>(11).map(|binary| {
         let binary = Binary {
@@ -224,9 +203,8 @@ pub async fn delete_events(
 pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<()> {
     loop {
         let client = database.loader().await?;
-        let statement = client.prepare_cached(DELETE_SOME).await?;
         let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &sources, &DELETED_AHEAD];
-        if client.execute(&statement, &parameters).await? == 0 {
+        if client.run(DELETE_SOME, &parameters).await? == 0 {
             return Ok(());
         }
     }
@@ -276,7 +254,7 @@ async fn change_binary(
     let transaction = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        if !update_event(&transaction, tenant, event).await? {
+        if !update_event(&transaction, &database.signatures, tenant, event).await? {
             return Ok(Ended::Committed(false));
         }
         change(&transaction, id).await?;
@@ -292,9 +270,13 @@ async fn change_binary(
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.
-async fn update_event(transaction: &Transaction<'_>, tenant: &TenantId, event: &Event) -> Result<bool> {
-    let statement = transaction.prepare_cached(UPDATE).await?;
-    Ok(!UpdateEvent::run(transaction.client(), &statement, &mut [(tenant, event)]).await?.is_empty())
+async fn update_event(
+    transaction: &Transaction<'_>,
+    signatures: &Signatures,
+    tenant: &TenantId,
+    event: &Event,
+) -> Result<bool> {
+    Ok(!UpdateEvent::run(transaction, signatures, &mut [(tenant, event)]).await?.is_empty())
 }
 
 /// Reads the columns of `find.sql` in their order.

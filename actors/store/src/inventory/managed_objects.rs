@@ -21,6 +21,7 @@ use crate::inventory::links;
 use crate::inventory::server_fragments;
 use crate::measurements;
 use crate::module_leases;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended};
 use crate::rows::fragments;
 use crate::{Database, names, until_uncontended};
@@ -105,11 +106,9 @@ async fn delete_chunk(
     let transaction = client.transaction().await?;
     module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
-    let statement = transaction.prepare_cached(LOCK).await?;
-    transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    transaction.rows(LOCK, &[&tenant.as_str(), &ids]).await?;
     measurements::delete_rest(&transaction, tenant, ids).await?;
-    let statement = transaction.prepare_cached(DELETE).await?;
-    let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = transaction.rows(DELETE, &[&tenant.as_str(), &ids]).await?;
     names::announce(&transaction, &database.signatures, tenant).await?;
     let gone: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let mut publications = Vec::new();
@@ -166,9 +165,7 @@ pub async fn list_series(
     tenant: &TenantId,
     source: ManagedObjectId,
 ) -> Result<Vec<(String, String)>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_SERIES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
+    let rows = database.reader().await?.rows(LIST_SERIES, &[&tenant.as_str(), &source.0]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
@@ -198,8 +195,6 @@ pub async fn list_names(
     let mut ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
     ids.sort_unstable();
     ids.dedup();
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_NAMES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = database.reader().await?.rows(LIST_NAMES, &[&tenant.as_str(), &ids]).await?;
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }

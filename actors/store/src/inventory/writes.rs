@@ -4,25 +4,25 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::GenericClient;
 use platform_model::availability::ResponseInterval;
 use platform_model::error::Result;
 use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
 use platform_model::managed_object::{ManagedObject, ManagedObjectPatch};
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
-use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::announcements::{self, Change};
-use crate::binaries::{AttachStatements, UploadOfObject, attach_binaries};
+use crate::binaries::{ATTACH, DELETE_REPLACED, UploadOfObject, attach_binaries};
 use crate::inventory::managed_objects::from_row;
 use crate::inventory::template_sets;
+use crate::prepared::PreparedQueries;
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/managed_objects/update.sql");
 
 /// A change of a managed object, which the statement itself merges with the stored state.
@@ -70,8 +70,7 @@ impl ManagedObjectUpdate {
 
 /// Inserts managed objects.
 pub(crate) async fn insert_managed_objects(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
+    client: &impl GenericClient,
     rows: &[(&TenantId, &ManagedObject)],
 ) -> Result<u64> {
     if rows.is_empty() {
@@ -90,7 +89,7 @@ pub(crate) async fn insert_managed_objects(
         .collect();
     let parameters: [&(dyn ToSql + Sync); 8] =
         [&tenants, &ids, &types, &names, &owners, &created, &fragments, &intervals];
-    Ok(client.execute(statement, &parameters).await?)
+    client.run(INSERT, &parameters).await
 }
 
 /// Inserts managed objects, and attaches the uploads that become their files.
@@ -99,34 +98,29 @@ pub(crate) struct InsertManagedObject;
 
 impl WriteKind for InsertManagedObject {
     type Change = ObjectToInsert;
-    type Statements = (Statement, AttachStatements);
     type Outcomes = HashSet<i64>;
     type Written = ();
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Self::Statements> {
-        Ok((client.prepare_cached(INSERT).await?, AttachStatements::prepare(client).await?))
-    }
-
-    fn statements(rows: &Rows<'_, Self>) -> usize {
-        1 + AttachStatements::count(rows.iter().filter_map(|(_, new)| new.file))
-    }
+    const STATEMENTS: &'static [&'static str] = &[INSERT, DELETE_REPLACED, ATTACH];
+    const COUNTED: Counted = Counted::InventoryCreated;
+    const ADDED: Added<'static> = Added::Data;
 
     /// Returns the uploads that were attached.
     async fn run(
-        client: &tokio_postgres::Client,
-        (insert, attach): &Self::Statements,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
-    ) -> Result<HashSet<i64>> {
+    ) -> Result<Self::Outcomes> {
         let objects: Vec<_> = rows.iter().map(|(tenant, new)| (*tenant, &*new.object)).collect();
-        let upload = |(tenant, new): &(&'_ TenantId, &ObjectToInsert)| {
+        let uploads = rows.iter().filter_map(|(tenant, new)| {
             Some(UploadOfObject { tenant, object: new.object.id?, binary: new.file? })
-        };
-        let uploads: Vec<_> = rows.iter().filter_map(upload).collect();
+        });
+        let uploads: Vec<_> = uploads.collect();
         // Polled in this order, so sent in this order.
         let (inserted, attached) = tokio::join!(
             biased;
-            insert_managed_objects(client, insert, &objects),
-            attach_binaries(client, attach, &uploads),
+            insert_managed_objects(client, &objects),
+            attach_binaries(client, &uploads),
         );
         inserted?;
         attached
@@ -136,14 +130,14 @@ impl WriteKind for InsertManagedObject {
         new.file.is_none_or(|file| attached.contains(&file.0)).then_some(())
     }
 
-    fn counted(_: &ObjectToInsert, (): &()) -> (Counted, u64) {
-        (Counted::InventoryCreated, 1)
+    fn sent(rows: &Rows<'_, Self>) -> usize {
+        if rows.iter().any(|(_, new)| new.file.is_some()) { 3 } else { 1 }
     }
 
     fn added(new: &ObjectToInsert) -> Added<'_> {
         match new.file {
             None => Added::Object(&new.object.fragments),
-            Some(_) => Added::Data,
+            Some(_) => Self::ADDED,
         }
     }
 }
@@ -153,46 +147,30 @@ impl WriteKind for InsertManagedObject {
 #[derive(Debug)]
 pub(crate) struct UpdateManagedObject;
 
-/// The statements of [`UpdateManagedObject`].
-pub(crate) struct UpdateStatements {
-    update: Statement,
-    attach: AttachStatements,
-    signatures: Arc<Signatures>,
-}
-
 impl WriteKind for UpdateManagedObject {
     type Change = ManagedObjectUpdate;
-    type Statements = UpdateStatements;
     type Outcomes = (HashMap<i64, ManagedObject>, HashSet<i64>);
     type Written = ManagedObject;
 
-    async fn prepare(client: &Object, signatures: &Arc<Signatures>) -> Result<UpdateStatements> {
-        Ok(UpdateStatements {
-            update: client.prepare_cached(UPDATE).await?,
-            attach: AttachStatements::prepare(client).await?,
-            signatures: signatures.clone(),
-        })
-    }
-
-    fn statements(rows: &Rows<'_, Self>) -> usize {
-        1 + AttachStatements::count(rows.iter().filter_map(|(_, update)| update.file))
-    }
+    const STATEMENTS: &'static [&'static str] = &[UPDATE, DELETE_REPLACED, ATTACH];
+    const COUNTED: Counted = Counted::InventoryUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
 
     /// Returns the objects that were updated, by id, and the uploads that were attached.
     async fn run(
-        client: &tokio_postgres::Client,
-        UpdateStatements { update, attach, signatures }: &UpdateStatements,
+        client: &impl GenericClient,
+        signatures: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
-        let upload = |(tenant, update): &(&'_ TenantId, &ManagedObjectUpdate)| {
+        let uploads = rows.iter().filter_map(|(tenant, update)| {
             Some(UploadOfObject { tenant, object: update.id, binary: update.file? })
-        };
-        let uploads: Vec<_> = rows.iter().filter_map(upload).collect();
+        });
+        let uploads: Vec<_> = uploads.collect();
         // Polled in this order, so sent in this order.
         let (updated, attached) = tokio::join!(
             biased;
-            update_managed_objects(client, update, signatures, rows),
-            attach_binaries(client, attach, &uploads),
+            update_managed_objects(client, signatures, rows),
+            attach_binaries(client, &uploads),
         );
         Ok((updated?, attached?))
     }
@@ -205,19 +183,18 @@ impl WriteKind for UpdateManagedObject {
         updated.remove(&update.id.0).filter(is_attached)
     }
 
-    fn counted(_: &ManagedObjectUpdate, _: &ManagedObject) -> (Counted, u64) {
-        (Counted::InventoryUpdated, 1)
+    fn sent(rows: &Rows<'_, Self>) -> usize {
+        if rows.iter().any(|(_, update)| update.file.is_some()) { 3 } else { 1 }
     }
 
     fn added(update: &ManagedObjectUpdate) -> Added<'_> {
-        if update.file.is_some() { Added::Data } else { Added::Nothing }
+        if update.file.is_some() { Added::Data } else { Self::ADDED }
     }
 }
 
 /// Updates managed objects and returns them as they stand now, by id. Objects that do not exist are left out.
 async fn update_managed_objects(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
+    client: &impl GenericClient,
     signatures: &Signatures,
     rows: &Rows<'_, UpdateManagedObject>,
 ) -> Result<HashMap<i64, ManagedObject>> {
@@ -267,7 +244,7 @@ async fn update_managed_objects(
         &told_intervals,
         &told_names,
     ];
-    let rows = client.query(statement, &parameters).await?;
+    let rows = client.rows(UPDATE, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
 }
 

@@ -12,13 +12,13 @@ pub(crate) mod shapes;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::{Object, Transaction};
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::measurement::Measurement;
-use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
+use crate::prepared::PreparedQueries;
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::write_kind::{Added, Rows, WriteKind};
@@ -63,14 +63,6 @@ pub struct UnseenShape {
     pub first: i64,
 }
 
-/// The prepared statements of a connection.
-pub(crate) struct Statements {
-    insert_shapes: Statement,
-    insert_source_shapes: Statement,
-    insert: Statement,
-    insert_collections: Statement,
-}
-
 type SentRows<'a> = Rows<'a, InsertMeasurements>;
 
 /// Stores measurements with their new shapes. A measurement is left out when its source, or that of another measurement
@@ -80,31 +72,20 @@ pub(crate) struct InsertMeasurements;
 
 impl WriteKind for InsertMeasurements {
     type Change = SentMeasurements;
-    type Statements = Statements;
     type Outcomes = HashSet<i64>;
     type Written = ();
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statements> {
-        Ok(Statements {
-            insert_shapes: client.prepare_cached(INSERT_SHAPES).await?,
-            insert_source_shapes: client.prepare_cached(INSERT_SOURCE_SHAPES).await?,
-            insert: client.prepare_cached(INSERT).await?,
-            insert_collections: client.prepare_cached(INSERT_COLLECTIONS).await?,
-        })
-    }
-
-    fn statements(rows: &SentRows<'_>) -> usize {
-        let any = |has: fn(&SentMeasurements) -> bool| usize::from(rows.iter().any(|(_, sent)| has(sent)));
-        let shapes = any(|sent| !sent.unseen.is_empty());
-        2 * shapes + any(|sent| sent.measurements.len() == 1) + any(|sent| sent.measurements.len() != 1)
-    }
+    const STATEMENTS: &'static [&'static str] =
+        &[INSERT_SHAPES, INSERT_SOURCE_SHAPES, INSERT, INSERT_COLLECTIONS];
+    const COUNTED: Counted = Counted::MeasurementCreated;
+    const ADDED: Added<'static> = Added::Data;
 
     /// Returns the ids of the stored measurements.
     async fn run(
-        client: &tokio_postgres::Client,
-        statements: &Statements,
-        rows: &mut SentRows<'_>,
-    ) -> Result<HashSet<i64>> {
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
         // Sources are locked in one order, so that writers and deletions cannot deadlock.
         rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
         let (singles, collections): (Vec<_>, Vec<_>) =
@@ -112,10 +93,10 @@ impl WriteKind for InsertMeasurements {
         // Polled in this order, so sent in this order.
         let (shapes, sources, single, whole) = tokio::join!(
             biased;
-            insert_shapes(client, &statements.insert_shapes, rows),
-            insert_source_shapes(client, &statements.insert_source_shapes, rows),
-            insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
-            insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
+            insert_shapes(client, rows),
+            insert_source_shapes(client, rows),
+            insert_rows(client, &singles, Atomicity::PerRow),
+            insert_rows(client, &collections, Atomicity::PerRequest),
         );
         shapes?;
         sources?;
@@ -130,12 +111,14 @@ impl WriteKind for InsertMeasurements {
         sent.measurements.iter().all(is_stored).then_some(())
     }
 
-    fn counted(sent: &SentMeasurements, (): &()) -> (Counted, u64) {
-        (Counted::MeasurementCreated, sent.measurements.len() as u64)
+    fn sent(rows: &SentRows<'_>) -> usize {
+        let any = |has: fn(&SentMeasurements) -> bool| usize::from(rows.iter().any(|(_, sent)| has(sent)));
+        let shapes = any(|sent| !sent.unseen.is_empty());
+        2 * shapes + any(|sent| sent.measurements.len() == 1) + any(|sent| sent.measurements.len() != 1)
     }
 
-    fn added(_: &SentMeasurements) -> Added<'_> {
-        Added::Data
+    fn counted(sent: &SentMeasurements, (): &()) -> (Counted, u64) {
+        (Self::COUNTED, sent.measurements.len() as u64)
     }
 
     fn rows(sent: &SentMeasurements) -> usize {
@@ -143,11 +126,7 @@ impl WriteKind for InsertMeasurements {
     }
 }
 
-async fn insert_shapes(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &SentRows<'_>,
-) -> Result<()> {
+async fn insert_shapes(client: &impl GenericClient, rows: &SentRows<'_>) -> Result<()> {
     // In one order, so that two batches with the same new shapes cannot deadlock.
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
@@ -160,15 +139,11 @@ async fn insert_shapes(
     }
     let (keys, definitions): (Vec<_>, Vec<&str>) = unseen.into_iter().unzip();
     let (tenants, ids): (Vec<&str>, Vec<i64>) = keys.into_iter().unzip();
-    client.execute(statement, &[&tenants, &ids, &definitions]).await?;
+    client.run(INSERT_SHAPES, &[&tenants, &ids, &definitions]).await?;
     Ok(())
 }
 
-async fn insert_source_shapes(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &SentRows<'_>,
-) -> Result<()> {
+async fn insert_source_shapes(client: &impl GenericClient, rows: &SentRows<'_>) -> Result<()> {
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
         for shape in &sent.unseen {
@@ -182,7 +157,7 @@ async fn insert_source_shapes(
     let sources: Vec<i64> = unseen.keys().map(|(_, source, _)| *source).collect();
     let shapes: Vec<i64> = unseen.keys().map(|(.., shape)| *shape).collect();
     let firsts: Vec<i64> = unseen.values().copied().collect();
-    client.execute(statement, &[&tenants, &sources, &shapes, &firsts]).await?;
+    client.run(INSERT_SOURCE_SHAPES, &[&tenants, &sources, &shapes, &firsts]).await?;
     Ok(())
 }
 
@@ -194,8 +169,7 @@ enum Atomicity {
 }
 
 async fn insert_rows(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
+    client: &impl GenericClient,
     rows: &[&(&TenantId, &SentMeasurements)],
     atomicity: Atomicity,
 ) -> Result<HashSet<i64>> {
@@ -217,10 +191,14 @@ async fn insert_rows(
         &columns.owners,
         &INDEXED_READINGS,
     ];
-    if atomicity == Atomicity::PerRequest {
-        parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
-    }
-    let stored = client.query(statement, &parameters).await?;
+    let statement = match atomicity {
+        Atomicity::PerRow => INSERT,
+        Atomicity::PerRequest => {
+            parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
+            INSERT_COLLECTIONS
+        }
+    };
+    let stored = client.rows(statement, &parameters).await?;
     Ok(stored.iter().map(|row| row.get(0)).collect())
 }
 
@@ -281,8 +259,7 @@ pub(crate) async fn delete_of_sources(
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
         rollups::forget(&transaction, tenant, &ids).await?;
-        let statement = transaction.prepare_cached(DELETE_OF_SOURCES).await?;
-        let gone = transaction.execute(&statement, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?;
+        let gone = transaction.run(DELETE_OF_SOURCES, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?;
         transaction.commit().await?;
         Ok(gone)
     };
@@ -300,7 +277,6 @@ pub(crate) async fn delete_rest(
     tenant: &TenantId,
     sources: &[i64],
 ) -> Result<()> {
-    let statement = transaction.prepare_cached(DELETE_REST).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &sources]).await?;
+    transaction.run(DELETE_REST, &[&tenant.as_str(), &sources]).await?;
     Ok(())
 }

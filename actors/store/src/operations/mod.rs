@@ -5,9 +5,8 @@ pub mod diagnosis;
 pub mod queues;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use deadpool_postgres::Object;
+use deadpool_postgres::GenericClient;
 use platform_model::audit_record::NewAuditRecord;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
@@ -17,17 +16,18 @@ use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId
 use platform_model::naming::naming;
 use platform_model::operation::{Operation, OperationStatus};
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Write};
 use crate::rows::fragments;
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
 
 const UPDATE: &str = include_str!("../../../../sql/queries/operations/update.sql");
 const FIND: &str = include_str!("../../../../sql/queries/operations/find.sql");
@@ -61,17 +61,16 @@ pub(crate) struct QueueOperation;
 
 impl WriteKind for QueueOperation {
     type Change = ToQueue;
-    type Statements = Statement;
     type Outcomes = std::vec::IntoIter<Option<Queued>>;
     type Written = Queued;
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(INSERT).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[INSERT];
+    const COUNTED: Counted = Counted::OperationCreated;
+    const ADDED: Added<'static> = Added::Data;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let mut queued: Vec<Option<Queued>> = rows.iter().map(|_| None).collect();
@@ -82,7 +81,7 @@ impl WriteKind for QueueOperation {
         let fragments: Vec<String> = rows.iter().map(|(_, new)| new.fragments.to_json()).collect();
         let agent = naming().model("Agent");
         let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &devices, &bulk_operations, &fragments, &agent];
-        for row in client.query(statement, &parameters).await? {
+        for row in client.rows(INSERT, &parameters).await? {
             let place = row.get::<_, i64>(0) as usize;
             queued[place] = Some(from_inserted(&row, rows[place].1)?);
         }
@@ -91,14 +90,6 @@ impl WriteKind for QueueOperation {
 
     fn written(outcomes: &mut Self::Outcomes, _: &Self::Change) -> Option<Self::Written> {
         outcomes.next().flatten()
-    }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::OperationCreated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Data
     }
 }
 
@@ -119,17 +110,16 @@ pub(crate) struct UpdateOperation;
 
 impl WriteKind for UpdateOperation {
     type Change = OperationUpdate;
-    type Statements = Statement;
     type Outcomes = HashSet<i64>;
     type Written = ();
 
-    async fn prepare(client: &Object, _: &Arc<Signatures>) -> Result<Statement> {
-        Ok(client.prepare_cached(UPDATE).await?)
-    }
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::OperationUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
 
     async fn run(
-        client: &tokio_postgres::Client,
-        statement: &Statement,
+        client: &impl GenericClient,
+        _: &Signatures,
         rows: &mut Rows<'_, Self>,
     ) -> Result<Self::Outcomes> {
         let operations = || rows.iter().map(|(_, update)| &update.operation);
@@ -165,19 +155,11 @@ impl WriteKind for UpdateOperation {
             &applications,
             &changes,
         ];
-        Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+        Ok(client.rows(UPDATE, &parameters).await?.iter().map(|row| row.get(0)).collect())
     }
 
     fn written(outcomes: &mut Self::Outcomes, update: &Self::Change) -> Option<Self::Written> {
         outcomes.contains(&update.operation.id?.0).then_some(())
-    }
-
-    fn counted(_: &Self::Change, _: &Self::Written) -> (Counted, u64) {
-        (Counted::OperationUpdated, 1)
-    }
-
-    fn added(_: &Self::Change) -> Added<'_> {
-        Added::Nothing
     }
 }
 
@@ -186,9 +168,7 @@ impl WriteKind for UpdateOperation {
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_operation(database: &Database, tenant: &TenantId, id: OperationId) -> Result<Operation> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Operation, id))?)
 }
 
@@ -221,10 +201,8 @@ pub(crate) async fn delete_operations(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn has_agent(database: &Database, tenant: &TenantId, device: ManagedObjectId) -> Result<bool> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(HAS_AGENT).await?;
     let agent = naming().model("Agent");
-    Ok(client.query_one(&statement, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
+    Ok(database.loader().await?.row(HAS_AGENT, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
 }
 
 /// Reads the columns of `insert.sql` in their order.

@@ -113,14 +113,12 @@ pub(super) struct ChangeOutcome {
 /// The changes of one kind in a batch.
 struct Part<'a, K: WriteKind> {
     rows: Vec<(&'a TenantId, &'a K::Change)>,
-    /// The statements, once they are prepared.
-    statements: Option<K::Statements>,
     outcomes: K::Outcomes,
 }
 
 impl<K: WriteKind> Default for Part<'_, K> {
     fn default() -> Self {
-        Self { rows: Vec::new(), statements: None, outcomes: K::Outcomes::default() }
+        Self { rows: Vec::new(), outcomes: K::Outcomes::default() }
     }
 }
 
@@ -138,41 +136,37 @@ impl<K: WriteKind<Written: Into<Written>>> Part<'_, K> {
 
 /// The statements of one kind in a batch.
 pub(super) trait Statements {
+    /// Returns the statements that may be sent.
+    fn all(&self) -> &'static [&'static str];
+
     /// Returns how many statements are sent.
     fn count(&self) -> usize;
 
-    /// Prepares the statements, unless the connection has them.
-    fn prepare<'b>(
+    /// Runs the statements. If the connection has prepared them, they are sent when the future is polled for the first
+    /// time.
+    fn run<'b>(
         &'b mut self,
         client: &'b Object,
-        signatures: &'b Arc<Signatures>,
+        signatures: &'b Signatures,
     ) -> LocalBoxFuture<'b, Result<()>>;
-
-    /// Runs the statements, which are sent when the future is polled for the first time.
-    fn run<'b>(&'b mut self, client: &'b Object) -> LocalBoxFuture<'b, Result<()>>;
 }
 
 impl<K: WriteKind> Statements for Part<'_, K> {
-    fn count(&self) -> usize {
-        K::statements(&self.rows)
+    fn all(&self) -> &'static [&'static str] {
+        K::STATEMENTS
     }
 
-    fn prepare<'b>(
+    fn count(&self) -> usize {
+        K::sent(&self.rows)
+    }
+
+    fn run<'b>(
         &'b mut self,
         client: &'b Object,
-        signatures: &'b Arc<Signatures>,
+        signatures: &'b Signatures,
     ) -> LocalBoxFuture<'b, Result<()>> {
         async move {
-            self.statements = Some(K::prepare(client, signatures).await?);
-            Ok(())
-        }
-        .boxed_local()
-    }
-
-    fn run<'b>(&'b mut self, client: &'b Object) -> LocalBoxFuture<'b, Result<()>> {
-        async move {
-            let statements = self.statements.as_ref().expect("statements are prepared before they run");
-            self.outcomes = K::run(client, statements, &mut self.rows).await?;
+            self.outcomes = K::run(client, signatures, &mut self.rows).await?;
             Ok(())
         }
         .boxed_local()

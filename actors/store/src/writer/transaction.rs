@@ -1,11 +1,13 @@
 //! The transaction of a batch: one statement per kind of write, over arrays, all sent in one round trip.
 
 use std::collections::BTreeSet;
+use std::future::poll_fn;
 use std::pin::Pin;
+use std::task::Poll;
 
 use deadpool_postgres::Object;
+use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, maybe_done};
-use futures_util::{FutureExt, poll};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::publication::Publication;
@@ -144,8 +146,8 @@ async fn send(
     fences: BTreeSet<(&TenantId, i64)>,
     end: End,
 ) -> Result<()> {
-    for part in &mut *parts {
-        part.prepare(client, carried.signatures()).await?;
+    for sql in parts.iter().flat_map(|part| part.all()) {
+        client.prepare_cached(sql).await?;
     }
     let hold = module_leases::prepare(client, &fences).await?;
     let assert_unshared = client.prepare_cached(publications::ASSERT_UNSHARED).await?;
@@ -158,7 +160,7 @@ async fn send(
         sent.push(execute("BEGIN"));
         sent.push(module_leases::hold(client, hold.as_ref(), &fences).boxed_local());
     }
-    sent.extend(parts.iter_mut().map(|part| part.run(client)));
+    sent.extend(parts.iter_mut().map(|part| part.run(client, carried.signatures())));
     if !alone && end == End::IfUnshared {
         sent.push(carried.assert_unshared(client, &assert_unshared).boxed_local());
         sent.push(execute("COMMIT"));
@@ -170,14 +172,52 @@ async fn send(
 /// in this order, because the errors after it are its consequence. If one fails, COMMIT rolls everything back.
 async fn in_order(futures: Vec<LocalBoxFuture<'_, Result<()>>>) -> Result<()> {
     let mut sent: Vec<_> = futures.into_iter().map(maybe_done).collect();
-    for future in &mut sent {
-        // The result is taken below.
-        let _ = poll!(&mut *future);
-    }
+    let send = poll_fn(|context| {
+        for future in &mut sent {
+            // The result is taken below.
+            let _ = future.poll_unpin(context);
+        }
+        Poll::Ready(())
+    });
+    send.await;
     let mut outcome = Ok(());
     for mut future in sent {
         (&mut future).await;
         outcome = outcome.and(Pin::new(&mut future).take_output().unwrap_or(Ok(())));
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use platform_model::error::Error;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn statements_are_sent_in_order_before_the_first_response_and_the_first_error_counts() {
+        let sent = RefCell::new(Vec::new());
+        let (responds, response) = oneshot::channel();
+        let (sent, fail) = (&sent, |text: &str| Err(Error::unavailable(text.to_owned())));
+        let first = async {
+            sent.borrow_mut().push("first");
+            response.await.expect("a response")
+        };
+        let failing = |name| async move {
+            sent.borrow_mut().push(name);
+            fail(name)
+        };
+        let all = [first.boxed_local(), failing("second").boxed_local(), failing("third").boxed_local()];
+
+        let mut running = Box::pin(in_order(all.into()));
+
+        assert!((&mut running).now_or_never().is_none());
+        assert_eq!(*sent.borrow(), ["first", "second", "third"]);
+        responds.send(Ok(())).expect("the receiver waits");
+        let error = running.await.expect_err("two of them fail");
+        assert!(error.to_string().contains("second"), "{error}");
+    }
 }
