@@ -6,7 +6,7 @@ use actix::prelude::*;
 use platform_model::availability::is_device;
 use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::BinaryId;
+use platform_model::id::{BinaryId, ManagedObjectId};
 use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
@@ -68,6 +68,17 @@ impl Handler<DeleteManagedObject> for DeviceActor {
     }
 }
 
+/// Returns the description of the UPDATE of an object.
+fn describe_update(source: ManagedObjectId, cause: Cause) -> Describe {
+    Arc::new(move |written| match written {
+        Written::ManagedObject(object) => {
+            let change = PublishedChange::ManagedObjectUpdated(object.clone().into());
+            vec![Publication::Change { source, change, cause: cause.clone() }]
+        }
+        _ => Vec::new(),
+    })
+}
+
 impl Device {
     /// Changes the object, and with an upload its file.
     pub(super) async fn update_managed_object(
@@ -92,14 +103,7 @@ impl Device {
         let sets_templates = update.sets_templates();
 
         let change = Change::UpdateManagedObject(self.context.tenant.clone(), update);
-        let (source, cause) = (self.id, Cause::of(&origin));
-        let describe: Describe = Arc::new(move |written| match written {
-            Written::ManagedObject(object) => {
-                let change = PublishedChange::ManagedObjectUpdated(object.clone().into());
-                vec![Publication::Change { source, change, cause: cause.clone() }]
-            }
-            _ => Vec::new(),
-        });
+        let describe = describe_update(self.id, Cause::of(&origin));
 
         let Committed { written, route } =
             self.context.writer.write(change, origin.fence(), Some(describe)).await?;

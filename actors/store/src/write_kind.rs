@@ -24,9 +24,9 @@ pub(crate) trait WriteKind {
 
     /// The statements that [`run`](Self::run) may send, which are prepared before.
     const STATEMENTS: &'static [&'static str];
-    /// What a change counts as in the statistics of its tenant (Z-07).
+    /// The count of a change in the statistics of its tenant (Z-07).
     const COUNTED: Counted;
-    /// What a change adds to the database, which the quotas of its tenant bound (Z-20).
+    /// The data that a change adds to the database, which the quotas of its tenant bound (Z-20).
     const ADDED: Added<'static>;
 
     /// Writes the changes of a batch, of which there is at least one. All statements are sent when the future is polled
@@ -63,7 +63,7 @@ pub(crate) trait WriteKind {
     }
 }
 
-/// What a change adds to the database.
+/// The data that a change adds to the database.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Added<'a> {
     /// It adds nothing, or its sender checks by how much the data grows.

@@ -307,14 +307,14 @@ pub(crate) async fn references(
         if !wanted.children || ids.is_empty() {
             return Ok(Vec::new());
         }
-        Ok::<_, Error>(client.rows(LIST_CHILDREN, &[&tenant, &ids]).await?)
+        client.rows(LIST_CHILDREN, &[&tenant, &ids]).await
     };
     let parents = async {
         if wanted.parents == WantedParents::None || ids.is_empty() {
             return Ok(Vec::new());
         }
         let named = wanted.parents == WantedParents::Named;
-        Ok(client.rows(LIST_ANCESTORS, &[&tenant, &ids, &named]).await?)
+        client.rows(LIST_ANCESTORS, &[&tenant, &ids, &named]).await
     };
     let (children, parents) = futures_util::future::try_join(children, parents).await?;
     let mut of: HashMap<i64, References> = HashMap::new();

@@ -198,30 +198,22 @@ async fn update_managed_objects(
     signatures: &Signatures,
     rows: &Rows<'_, UpdateManagedObject>,
 ) -> Result<HashMap<i64, ManagedObject>> {
+    let (changes, patches) =
+        (|| rows.iter().map(|(_, change)| *change), || rows.iter().map(|(_, change)| &change.patch));
     let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, change)| change.id.0).collect();
-    let sets_type: Vec<bool> = rows.iter().map(|(_, change)| change.patch.type_.is_some()).collect();
-    let types: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.patch.type_.as_ref().and_then(Option::as_deref)).collect();
-    let sets_name: Vec<bool> = rows.iter().map(|(_, change)| change.patch.name.is_some()).collect();
-    let names: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.patch.name.as_ref().and_then(Option::as_deref)).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, change)| change.patch.owner.as_deref()).collect();
-    let (set, removed): (Vec<String>, Vec<String>) = rows
-        .iter()
-        .map(|(_, change)| {
-            let (set, removed) = change.patch.fragments.split_removals();
-            (set, serde_json::to_string(&removed).expect("a list of strings is valid JSON"))
-        })
-        .unzip();
-    let times: Vec<_> = rows.iter().map(|(_, change)| change.time.instant()).collect();
+    let ids: Vec<i64> = changes().map(|change| change.id.0).collect();
+    let sets_type: Vec<bool> = patches().map(|patch| patch.type_.is_some()).collect();
+    let types: Vec<_> = patches().map(|patch| patch.type_.as_ref().and_then(Option::as_deref)).collect();
+    let sets_name: Vec<bool> = patches().map(|patch| patch.name.is_some()).collect();
+    let names: Vec<_> = patches().map(|patch| patch.name.as_ref().and_then(Option::as_deref)).collect();
+    let owners: Vec<Option<&str>> = patches().map(|patch| patch.owner.as_deref()).collect();
+    let (set, removed) = fragments_of(rows);
+    let times: Vec<_> = changes().map(|change| change.time.instant()).collect();
     let (sets_interval, intervals) = intervals_of(rows);
-    let sets_templates: Vec<bool> = rows.iter().map(|(_, change)| change.sets_templates()).collect();
-    let audit_records: Vec<i64> = rows.iter().map(|(_, change)| change.by.audit_record).collect();
-    let users: Vec<&str> = rows.iter().map(|(_, change)| &*change.by.user).collect();
-    let applications: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.by.application.as_deref()).collect();
-    let smart_rule = naming().fragment("SmartRule");
+    let sets_templates: Vec<bool> = changes().map(|change| change.sets_templates()).collect();
+    let audit_records: Vec<i64> = changes().map(|change| change.by.audit_record).collect();
+    let users: Vec<&str> = changes().map(|change| &*change.by.user).collect();
+    let applications: Vec<_> = changes().map(|change| change.by.application.as_deref()).collect();
     let (told_intervals, told_names) = announcements_of(signatures, rows);
     let parameters: [&(dyn ToSql + Sync); 19] = [
         &tenants,
@@ -240,12 +232,22 @@ async fn update_managed_objects(
         &audit_records,
         &users,
         &applications,
-        &smart_rule,
+        &naming().fragment("SmartRule"),
         &told_intervals,
         &told_names,
     ];
     let rows = client.rows(UPDATE, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
+}
+
+/// Returns, for each change, the fragments that it sets and the list of those that it removes, as JSON.
+fn fragments_of(rows: &Rows<'_, UpdateManagedObject>) -> (Vec<String>, Vec<String>) {
+    rows.iter()
+        .map(|(_, change)| {
+            let (set, removed) = change.patch.fragments.split_removals();
+            (set, serde_json::to_string(&removed).expect("a list of strings is valid JSON"))
+        })
+        .unzip()
 }
 
 /// Returns, for each change, whether it sets the required interval, and the interval; `None` removes it.

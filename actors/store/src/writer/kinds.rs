@@ -106,7 +106,7 @@ kinds! {
 /// The outcome of one change.
 pub(super) struct ChangeOutcome {
     pub(super) written: Written,
-    /// What the change counts as, and how often; `None` if nothing was written.
+    /// The count of the change in the statistics, and its number; `None` if nothing was written.
     pub(super) counted: Option<(Counted, u64)>,
 }
 
