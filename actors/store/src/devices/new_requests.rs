@@ -55,7 +55,7 @@ pub async fn insert_new_device_request(
     let (ids, groups) = ([new.id.as_str()], [new.group.map(|group| group.0)]);
     let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &&ids[..], &owner, &&groups[..]];
     let row = transaction.find(INSERT, &parameters).await;
-    let row = row.map_err(|error| taken_meanwhile(error.into(), &ids))?.ok_or_else(|| taken(ids[0]))?;
+    let row = row.map_err(|error| taken_meanwhile(error, &ids))?.ok_or_else(|| taken(ids[0]))?;
     transaction.commit().await?;
     from_row(tenant, &row)
 }
@@ -74,7 +74,7 @@ pub(crate) async fn insert_all(
     let ids: Vec<&str> = devices.iter().map(|(id, _)| id.as_str()).collect();
     let groups: Vec<Option<i64>> = devices.iter().map(|(_, group)| group.map(|group| group.0)).collect();
     let rows = client.rows(INSERT, &[&tenant.as_str(), &ids, &owner, &groups]).await;
-    let rows = rows.map_err(|error| taken_meanwhile(error.into(), &ids))?;
+    let rows = rows.map_err(|error| taken_meanwhile(error, &ids))?;
     let stored: HashSet<&str> = rows.iter().map(|row| row.get(0)).collect();
     match ids.iter().find(|id| !stored.contains(**id)) {
         None => Ok(()),
