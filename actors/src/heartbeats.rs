@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use futures_util::future::LocalBoxFuture;
-use platform_model::availability::ResponseInterval;
+use platform_model::devices::availability::ResponseInterval;
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_store::Pool;

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use platform_model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use platform_model::data::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use platform_model::devices::external_id::NewExternalId;
+use platform_model::devices::managed_object::NewManagedObject;
 use platform_model::error::{Error, Result};
-use platform_model::external_id::NewExternalId;
 use platform_model::fragments::Fragments;
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::NewManagedObject;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;

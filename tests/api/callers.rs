@@ -181,7 +181,7 @@ async fn new_password_counts_at_once_and_the_old_one_no_more() {
     let joe = server.user_with("joe", &["ROLE_INVENTORY_READ"]).await;
     assert_eq!(joe.get(OBJECTS).await.status, 200, "the credentials are remembered now");
 
-    let hash = platform::auth::password::hash_chosen("new-secret");
+    let hash = platform_front::secrets::password::hash_chosen("new-secret");
     server.database().execute("UPDATE users SET password_hash = $1 WHERE name = 'joe'", &[&hash]).await;
     server.database().notify_user("joe").await;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use platform::jobs::BeforeRun;
+use platform_front::jobs::BeforeRun;
 use serde_json::{Value, json};
 
 use crate::harness::{Caller, TestDatabase, TestServer, eventually, free_port, scratch};

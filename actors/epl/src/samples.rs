@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use platform_model::alarm::{Alarm, NewAlarm};
 use platform_model::body::Body;
-use platform_model::change::PublishedChange;
-use platform_model::event::{Event, NewEvent};
+use platform_model::data::alarm::{Alarm, NewAlarm};
+use platform_model::data::event::{Event, NewEvent};
+use platform_model::data::measurement::{Measurement, NewMeasurement};
+use platform_model::data::operation::{NewOperation, Operation};
+use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use platform_model::managed_object::{ManagedObject, NewManagedObject};
-use platform_model::measurement::{Measurement, NewMeasurement};
-use platform_model::operation::{NewOperation, Operation};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
+use platform_model::realtime::change::PublishedChange;
 use platform_model::timestamp::Timestamp;
 
 use super::plan::expression::{EventPlace, Expression, Finder, Property};

@@ -2,14 +2,14 @@
 //!
 
 use platform_model::id::ManagedObjectId;
-use platform_model::input_stream::InputStream;
 use platform_model::origin::ProcessingMode;
+use platform_model::realtime::input_stream::InputStream;
 use platform_model::timestamp::Timestamp;
 
 use platform_model::origin::Depth;
 use std::sync::Arc;
 
-use platform_model::change::PublishedChange;
+use platform_model::realtime::change::PublishedChange;
 
 /// The streams whose rows change the platform or reach external systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

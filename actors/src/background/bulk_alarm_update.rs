@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::alarm::AlarmFilter;
+use platform_model::data::alarm::AlarmFilter;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
 use platform_store::alarms::bulk_updates::{

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use platform_model::access::{Authority, Grants};
-use platform_model::availability::is_device;
-use platform_model::bulk_registration::{NewDevice, NewRequest};
-use platform_model::change::PublishedChange;
+use platform_model::devices::availability::is_device;
+use platform_model::devices::bulk_registration::{NewDevice, NewRequest};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
-use platform_model::reference::WantedReferences;
+use platform_model::realtime::change::PublishedChange;
 
 use crate::platform::Platform;
 use crate::writes::Cause;

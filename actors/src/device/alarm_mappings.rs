@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use platform_model::alarm_mapping::AlarmMappings;
+use platform_model::data::alarm_mapping::AlarmMappings;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use tokio::sync::Mutex;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::access::Authority;
-use platform_model::alarm::{Alarm, AlarmPatch, NewAlarm};
-use platform_model::audit_record::{AttributeChange, NewAuditRecord};
-use platform_model::change::PublishedChange;
+use platform_model::data::alarm::{Alarm, AlarmPatch, NewAlarm};
+use platform_model::data::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::AlarmId;
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
 use platform_store::alarms::{AlarmUpdate, SentAlarm};

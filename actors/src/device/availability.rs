@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
+use platform_model::data::alarm::{AlarmPatch, AlarmStatus, NewAlarm, Severity};
 use platform_model::error::{Error, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::AlarmId;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::Result;
 use platform_model::id::BinaryId;
-use platform_model::managed_object::ManagedObject;
 
 use super::{DeviceActor, UpdateManagedObject};
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::change::PublishedChange;
+use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
+use platform_model::devices::reference::{LinkKind, WantedReferences};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
-use platform_model::reference::{LinkKind, WantedReferences};
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_store::access::SourceObject;
 use platform_store::inventory::links::Children;
 use platform_store::publications::Route;

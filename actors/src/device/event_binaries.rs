@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::binary::Binary;
+use platform_model::data::binary::Binary;
+use platform_model::data::event::Event;
+use platform_model::data::event_binary::{Content, EventBinary, Placement};
 use platform_model::error::{Error, Noun, Result};
-use platform_model::event::Event;
-use platform_model::event_binary::{Content, EventBinary, Placement};
 use platform_model::id::{BinaryId, EventId};
 use platform_model::origin::Origin;
 use platform_store::events::ChangedEvent;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::change::PublishedChange;
+use platform_model::data::event::{Event, EventPatch};
 use platform_model::error::{Error, Noun, Result};
-use platform_model::event::{Event, EventPatch};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
+use platform_model::realtime::change::PublishedChange;
 use platform_store::publications::DeletionNotices;
 use platform_store::writer::{Change, Written};
 

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::availability::is_device;
-use platform_model::change::PublishedChange;
+use platform_model::devices::availability::is_device;
+use platform_model::devices::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{BinaryId, ManagedObjectId};
-use platform_model::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
-use platform_model::reference::WantedReferences;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
 use platform_store::inventory::writes::{ChangedBy, ManagedObjectUpdate};

@@ -29,10 +29,10 @@ pub use events::{DeleteEvent, UpdateEvent};
 pub use managed_object::{DeleteManagedObject, UpdateManagedObject};
 pub use operations::{QueueOperation, UpdateOperation};
 use platform_model::access::{Accessor, Authority, Grants};
-use platform_model::change::PublishedChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
+use platform_model::realtime::change::PublishedChange;
 use platform_store::access::SourceObject;
 
 use alarm_mappings::CachedMappings;

@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::access::Authority;
-use platform_model::audit_record::{AttributeChange, NewAuditRecord};
-use platform_model::change::PublishedChange;
+use platform_model::data::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::data::operation::{
+    NewOperation, Operation, OperationPatch, OperationStatus, unknown_device,
+};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, OperationId};
-use platform_model::operation::{NewOperation, Operation, OperationPatch, OperationStatus, unknown_device};
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::operations::{OperationUpdate, Queued, ToQueue};
 use platform_store::writer::{Change, Written};

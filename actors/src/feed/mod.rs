@@ -18,7 +18,7 @@ use platform_model::id::ModuleId;
 
 use platform_epl::stream::Input;
 use platform_epl::value::Row;
-use platform_model::input_stream::{InputStream, InputStreams};
+use platform_model::realtime::input_stream::{InputStream, InputStreams};
 
 /// The maximum number of bytes that may wait for one module. The number of inputs limits many small ones; this
 /// limits few large ones.

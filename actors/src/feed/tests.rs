@@ -2,10 +2,10 @@ use std::sync::atomic::AtomicUsize;
 
 use platform_epl::stream::Occurrence;
 use platform_epl::value::Columns;
-use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, ManagedObjectId, MeasurementId};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
+use platform_model::realtime::change::PublishedChange;
 
 use super::*;
 

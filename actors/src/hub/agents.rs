@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use platform_model::bayeux::Pattern;
-use platform_model::change::PublishedChange;
+use platform_model::data::operation::Operation;
 use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
-use platform_model::operation::Operation;
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::change::PublishedChange;
 
 use super::points::Waiting;
 use super::{Notification, NotificationHub, Publish, Subscriptions};

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use platform_model::bayeux::{Pattern, Resource};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::realtime::bayeux::{Pattern, Resource};
 use platform_store::{self, Database};
 
 use super::Publish;

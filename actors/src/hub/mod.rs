@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use actix::{Addr, ArbiterHandle};
 use parking_lot::Mutex;
-use platform_model::bayeux::{Channel, FamilyChannel, Pattern};
-use platform_model::change::PublishedChange;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
+use platform_model::realtime::bayeux::{Channel, FamilyChannel, Pattern};
+use platform_model::realtime::change::PublishedChange;
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use platform_model::bayeux::Pattern;
+use platform_model::realtime::bayeux::Pattern;
 
 use super::points::Waiting;
 use super::{Notification, NotificationHub, Subscriptions, each_once};

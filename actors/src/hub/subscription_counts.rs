@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use platform_model::bayeux::{Pattern, Resource};
+use platform_model::realtime::bayeux::{Pattern, Resource};
 
 /// The number of patterns of a tenant with subscriptions, per resource, for agents and for modules. The hub counts a
 /// subscription before its client receives the response, so every later notification is published.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use futures_util::future::join_all;
-use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::session_move::Leaving;
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::session_move::Leaving;
 use tokio::time::Instant;
 
 use super::{Holders, Platform};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkOperation};
+use platform_model::data::bulk_operation::{BulkOperation, BulkOperationPatch, NewBulkOperation};
 use platform_model::error::Result;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::origin::Origin;

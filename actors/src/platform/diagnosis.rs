@@ -1,12 +1,12 @@
 //! The diagnosis of an operation that is PENDING, with the subscriptions of its agents at all servers.
 
 use futures_util::future::try_join_all;
-use platform_model::bayeux::Pattern;
-use platform_model::client_session::SessionFilter;
+use platform_model::data::operation::Operation;
+use platform_model::data::operation_diagnosis::Findings;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::operation::Operation;
-use platform_model::operation_diagnosis::Findings;
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::client_session::SessionFilter;
 use platform_store::operations::diagnosis::find_out;
 
 use super::{Platform, WantedSessions};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use actix::prelude::*;
 use platform_model::id::TenantId;
-use platform_model::session_move::ServerMessage;
+use platform_model::realtime::session_move::ServerMessage;
 
 use super::{Platform, WantedSessions};
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};

@@ -9,7 +9,7 @@ use actix::prelude::*;
 use futures_util::future::join_all;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::session_move::{Leaving, ServerMessage};
+use platform_model::realtime::session_move::{Leaving, ServerMessage};
 use platform_store::session_moves::{StoredSession, Successor};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};

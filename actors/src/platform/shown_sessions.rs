@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use platform_model::client_session::{ClientSession, SessionFilter, SessionsOfServer};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::session_move::ServerMessage;
+use platform_model::realtime::client_session::{ClientSession, SessionFilter, SessionsOfServer};
+use platform_model::realtime::session_move::ServerMessage;
 use platform_model::timestamp::Timestamp;
 use platform_store::servers::list_living;
 use time::OffsetDateTime;

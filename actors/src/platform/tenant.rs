@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::access::Authority;
-use platform_model::alarm::AlarmFilter;
+use platform_model::data::alarm::AlarmFilter;
+use platform_model::data::event::{Event, EventFilter, NewEvent};
+use platform_model::data::measurement::{Measurement, MeasurementFilter};
+use platform_model::data::operation::OperationFilter;
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::{Error, Result};
-use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
 use platform_model::links::Links;
-use platform_model::managed_object::ManagedObject;
-use platform_model::measurement::{Measurement, MeasurementFilter};
-use platform_model::operation::OperationFilter;
 use platform_model::origin::Origin;
-use platform_model::reference::LinkKind;
 use platform_store::tenant_limits::{Counted, TenantLimits};
 
 use crate::background::bulk_alarm_update::delete_alarms;

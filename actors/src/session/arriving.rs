@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
-use platform_model::bayeux::Pattern;
+use platform_model::realtime::bayeux::Pattern;
 use tokio::time::Instant;
 
 use super::moving::Moving;

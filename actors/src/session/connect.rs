@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::bayeux::Advice;
+use platform_model::realtime::bayeux::Advice;
 use platform_store::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::bayeux::Advice;
+use platform_model::realtime::bayeux::Advice;
 
 use super::socket::EndNotice;
 use super::{ConnectResponse, SessionActor};

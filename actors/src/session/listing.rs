@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use actix::prelude::*;
-use platform_model::bayeux::Pattern;
-use platform_model::client_session::{SessionFilter, SessionTransport};
 use platform_model::id::TenantId;
-use platform_model::session_move::SessionTraces;
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::client_session::{SessionFilter, SessionTransport};
+use platform_model::realtime::session_move::SessionTraces;
 
 use super::dispatcher::SessionDispatcher;
 use super::{ClientId, SessionActor};

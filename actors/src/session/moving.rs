@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::error::Error;
-use platform_model::session_move::{ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames};
+use platform_model::realtime::session_move::{
+    ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames,
+};
 use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::StoredSession;
 use tokio::time::Instant;

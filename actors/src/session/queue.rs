@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use platform_model::limits::Limits;
-use platform_model::session_move::BatchState;
+use platform_model::realtime::session_move::BatchState;
 use serde_json::value::RawValue;
 
 use crate::hub::Notification;

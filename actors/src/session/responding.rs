@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use platform_model::bayeux::Advice;
+use platform_model::realtime::bayeux::Advice;
 use platform_store::tenant_limits::Counted;
 use tokio::time::Instant;
 

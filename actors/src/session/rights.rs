@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use actix::prelude::*;
 use platform_model::access::{Ancestor, Authority, DevicePermissions, Ownership, Permission};
-use platform_model::bayeux::Pattern;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::realtime::bayeux::Pattern;
 use platform_model::role::RoleSet;
 use platform_store::{Database, access};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use platform_model::bayeux::Pattern;
+use platform_model::realtime::bayeux::Pattern;
 
 use super::{SessionActor, SessionTemplates};
 use crate::hub::{AddSubscriptions, RemoveSubscriptions};

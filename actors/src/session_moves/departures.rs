@@ -2,7 +2,7 @@
 
 use actix::prelude::*;
 use platform_model::id::TenantId;
-use platform_model::session_move::ServerMessage;
+use platform_model::realtime::session_move::ServerMessage;
 use platform_store::publications::ListeningConnection;
 
 use super::Transfers;

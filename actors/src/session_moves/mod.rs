@@ -36,7 +36,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
-use platform_model::session_move::{ServerMessage, SessionMove, SessionState};
+use platform_model::realtime::session_move::{ServerMessage, SessionMove, SessionState};
 use platform_store::Database;
 use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};

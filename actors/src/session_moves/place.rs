@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
-use platform_model::bayeux::Pattern;
+use platform_model::realtime::bayeux::Pattern;
 use platform_model::units::SystemOfUnits;
 
 use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use platform_model::error::{self, Error};
-use platform_model::session_move::{ServerMessage, SessionState};
+use platform_model::realtime::session_move::{ServerMessage, SessionState};
 use platform_store::publications::TenantSubscription;
 use platform_store::session_moves::Asked;
 use tokio::sync::{mpsc, oneshot};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use platform_model::access::Authority;
-use platform_model::change::PublishedChange;
+use platform_model::data::event::{Event, EventFilter, NewEvent};
 use platform_model::error::{Error, Result};
-use platform_model::event::{Event, EventFilter, NewEvent};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_store::access::{SourceObject, find_source};
 use platform_store::events::collection;
 use platform_store::events::{SentEvent, ShownSource};

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use platform_model::availability::is_device;
-use platform_model::change::PublishedChange;
+use platform_model::devices::availability::is_device;
+use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::error::{Error, Result};
 use platform_model::id::{BinaryId, ManagedObjectId};
-use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::origin::Origin;
+use platform_model::realtime::change::PublishedChange;
 use platform_store::inventory::managed_objects::delete_managed_objects;
 use platform_store::inventory::writes::ObjectToInsert;
 use platform_store::recent_sources::NewSource;

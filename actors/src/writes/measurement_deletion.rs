@@ -1,11 +1,11 @@
 //! The deletion of measurements (G-01). Each deletion is published once, with its commit.
 
 use platform_model::access::Authority;
-use platform_model::change::PublishedChange;
+use platform_model::data::measurement::MeasurementFilter;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::MeasurementId;
-use platform_model::measurement::MeasurementFilter;
 use platform_model::origin::Origin;
+use platform_model::realtime::change::PublishedChange;
 use platform_store::access::{self, SourceObject};
 use platform_store::measurements::collection::{self, begin_deletion, delete_next};
 use platform_store::measurements::rows::get_measurement;

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use platform_model::access::Authority;
-use platform_model::change::PublishedChange;
+use platform_model::data::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, MeasurementId};
-use platform_model::input_stream::InputStream;
-use platform_model::measurement::{Measurement, NewMeasurement, Shape};
 use platform_model::origin::Origin;
-use platform_model::publication::Publication;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::input_stream::InputStream;
+use platform_model::realtime::publication::Publication;
 use platform_store::access::{self, SourceObject};
 use platform_store::measurements::{SentMeasurements, UnseenShape};
 use platform_store::publications::Route;

@@ -30,7 +30,7 @@ pub use measurements::NewMeasurements;
 pub(crate) use measurements::create_measurements;
 pub(crate) use operations::delete_operations;
 pub(crate) use placement::{forget_placement, placement_group};
-pub(crate) use platform_model::publication::Cause;
+pub(crate) use platform_model::realtime::publication::Cause;
 use publication::Storage;
 pub use publication_order::{PublicationOrder, PublicationTurn};
 

@@ -1,8 +1,8 @@
 //! The deletion of many operations.
 
+use platform_model::data::operation::OperationFilter;
 use platform_model::error::Result;
 use platform_model::links::Links;
-use platform_model::operation::OperationFilter;
 use platform_store::operations::collection;
 use platform_store::publications::DeletionNotices;
 

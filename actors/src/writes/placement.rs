@@ -1,6 +1,6 @@
 //! The group that a device was registered for (N-04).
 
-use platform_model::availability::is_device;
+use platform_model::devices::availability::is_device;
 use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::is_device_user;

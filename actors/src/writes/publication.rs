@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use platform_epl::stream::{Input, Occurrence};
-use platform_model::bayeux::Resource;
-use platform_model::change::PublishedChange;
+use platform_model::data::operation::Operation;
 use platform_model::error::Result;
 use platform_model::id::ManagedObjectId;
-use platform_model::input_stream::InputStream;
-use platform_model::operation::Operation;
 use platform_model::origin::Origin;
-use platform_model::publication::{Cause, Publication};
+use platform_model::realtime::bayeux::Resource;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::input_stream::InputStream;
+use platform_model::realtime::publication::{Cause, Publication};
 use platform_store::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 

@@ -3,12 +3,12 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::{Authority, Grants};
-use platform_model::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
+use platform_model::data::audit_record::{AuditRecord, AuditRecordFilter, NewAuditRecord};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AuditRecordId, TenantId};
 use platform_model::page::{Page, PageRequest, Position, TimeOrder};
 use platform_model::timestamp::Timestamp;
-use platform_model::user::OPERATOR;
+use platform_model::users::user::OPERATOR;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use deadpool_postgres::GenericClient;
-use platform_model::binary::Binary;
+use platform_model::data::binary::Binary;
+use platform_model::data::event_binary::Content;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::event_binary::Content;
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use tokio_postgres::types::ToSql;
 

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use platform_model::error::{Error, Result};
-use platform_model::usage::DatabaseGrowth;
+use platform_model::tenancy::usage::DatabaseGrowth;
 
 use crate::Database;
 

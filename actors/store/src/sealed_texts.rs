@@ -5,7 +5,7 @@
 //! then see the new fingerprint, and it fails if a server lives.
 
 use platform_model::error::{Error, Result};
-use platform_model::tenant_option::SECRET_KEYS;
+use platform_model::tenancy::tenant_option::SECRET_KEYS;
 use tokio_postgres::{Row, Transaction};
 
 use crate::{Database, migrations};

@@ -131,7 +131,8 @@ async fn token_does_not_stand_in_the_database() {
     let program = Program::serve(directory.path());
     let token = succeed(directory.path(), &["admin", "limits", "token", "create", ACCOUNT]);
     assert_eq!(ask(&program, ACCOUNT, &token).await.status, 200);
-    let url = platform::embedded_postgres::running_database_url(&directory.path().join("data")).unwrap();
+    let url =
+        platform_operator::embedded_postgres::running_database_url(&directory.path().join("data")).unwrap();
 
     let dump = TestDatabase::at(&url, directory.path()).dump().await;
 

@@ -12,7 +12,7 @@ const OTHER: &str = "fedcba9876543210fedcba9876543210";
 async fn enter(server: &TestServer, account: &str, seconds: f64) -> String {
     let statement = "INSERT INTO limit_accounts (id) VALUES ($1) ON CONFLICT DO NOTHING";
     server.database().execute(statement, &[&account]).await;
-    let token = platform::auth::access_token::draw();
+    let token = platform_front::secrets::access_token::draw();
     let hash = ring::digest::digest(&ring::digest::SHA256, token.as_bytes());
     let statement = "INSERT INTO limit_tokens VALUES ($1, $2, now() + make_interval(secs => $3))";
     server.database().execute(statement, &[&hash.as_ref(), &account, &seconds]).await;

@@ -1,9 +1,9 @@
 //! The applications every deployment starts with (W-16).
 
 use futures_util::future::try_join_all;
-use platform::administration::first_start;
-use platform::auth::password::SecretKey;
-use platform::config::Settings;
+use platform_front::config::Settings;
+use platform_front::secrets::password::SecretKey;
+use platform_operator::administration::first_start;
 use platform_store::servers::Introduction;
 use platform_store::{Connections, Database};
 use serde_json::{Value, json};

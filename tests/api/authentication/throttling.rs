@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -348,7 +348,8 @@ async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
     })
     .await;
     let secret = "SecretOfAMachine1234";
-    let key = platform::auth::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
+    let key =
+        platform_front::secrets::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
     let user = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
         VALUES ('main', 'device_n1', $1, true, '{ROLE_INVENTORY_READ}', now())";
     server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;
@@ -373,7 +374,8 @@ async fn right_secret_that_the_server_made_waits_for_nobodys_guesses() {
 async fn secret_of_a_disabled_user_lets_nobody_in() {
     let server = TestServer::start().await;
     let secret = "SecretOfAMachine1234";
-    let key = platform::auth::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
+    let key =
+        platform_front::secrets::password::SecretKey::load(&server.database().data_dir().join("secret.key"));
     let user = "INSERT INTO users (tenant, name, password_hash, enabled, roles, created_at) \
         VALUES ('main', 'device_n1', $1, false, '{ROLE_INVENTORY_READ}', now())";
     server.database().execute(user, &[&key.unwrap().unwrap().hash(secret)]).await;

@@ -17,7 +17,7 @@ mod silence;
 use std::sync::Arc;
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::{Value, json};
 
 use crate::harness::{Caller, OBJECTS, TestDatabase, TestServer, eventually};

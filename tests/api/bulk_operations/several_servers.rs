@@ -13,7 +13,7 @@ async fn other_server_continues_at_once_when_one_stops_in_an_orderly_way() {
     let database = TestDatabase::create().await;
     // The leases of this server would outlast the test.
     let change =
-        |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(6);
+        |settings: &mut platform_front::config::Settings| settings.limits.bulk_lease = Duration::from_secs(6);
     let stopping = TestServer::start_on(&database, change).await;
     let other = TestServer::start_on(&database, change).await;
     let group = fleet(&database, 30).await;
@@ -33,7 +33,7 @@ async fn other_server_continues_at_once_when_one_stops_in_an_orderly_way() {
 async fn run_whose_process_is_gone_is_taken_over_without_a_burst() {
     let database = TestDatabase::create().await;
     let change =
-        |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
+        |settings: &mut platform_front::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
     let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     let group = fleet(&database, 12).await;
     let link = plan(&admin, &later_of(&group)).await;
@@ -63,7 +63,7 @@ async fn run_whose_process_is_gone_is_taken_over_without_a_burst() {
 async fn run_that_is_at_work_is_left_to_its_server() {
     let database = TestDatabase::create().await;
     let change =
-        |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
+        |settings: &mut platform_front::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
     let (_server, admin) = TestServer::start_on(&database, change).await.with_admin();
     let group = fleet(&database, 3).await;
     let foreign = plan(&admin, &later_of(&group)).await;
@@ -101,7 +101,7 @@ async fn deletion_by_another_server_stops_the_one_at_work() {
 async fn servers_that_take_each_others_runs_over_all_the_time_neither_repeat_nor_miss() {
     let database = TestDatabase::create().await;
     let change =
-        |settings: &mut platform::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
+        |settings: &mut platform_front::config::Settings| settings.limits.bulk_lease = Duration::from_secs(1);
     let (one, _two) =
         (TestServer::start_on(&database, change).await, TestServer::start_on(&database, change).await);
     let admin = one.admin();

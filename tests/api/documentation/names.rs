@@ -57,7 +57,8 @@ fn is_served(path: &str, routes: &[String]) -> bool {
 #[tokio::test]
 async fn every_path_that_a_page_names_is_a_route() {
     let (pages, _) = pages().await;
-    let routes: Vec<String> = platform::routes::listed().into_iter().map(|(pattern, _)| pattern).collect();
+    let routes: Vec<String> =
+        platform_web::routes::listed().into_iter().map(|(pattern, _)| pattern).collect();
     let others = pages.iter().filter(|(page, _)| *page != OF_MODULES);
     let named = others.flat_map(|(page, html)| paths(html).into_iter().map(move |path| (page, path)));
     let is_other = |path: &str| NO_ROUTES.contains(&path.split('/').nth(1).unwrap_or_default());

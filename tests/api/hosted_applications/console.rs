@@ -1,7 +1,7 @@
 //! The log-in that a browser keeps for the console: only the page that a browser opens as a document of its own gets
 //! it, because a hosted application under the domain of its tenant has the origin of the console (T-11).
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 
 use super::{get_with, host, with_plant};

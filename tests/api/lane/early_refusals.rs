@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;

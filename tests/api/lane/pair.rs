@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 

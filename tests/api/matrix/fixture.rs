@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 
 use super::SECRET;

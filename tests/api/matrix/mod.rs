@@ -33,12 +33,12 @@ fn rows() -> Vec<Row> {
 fn every_route_and_method_has_a_row() {
     let rows = rows();
     let mut wanted = BTreeSet::new();
-    for (pattern, allow) in platform::routes::listed() {
+    for (pattern, allow) in platform_web::routes::listed() {
         for method in allow.split(',').filter(|method| !method.is_empty()) {
             wanted.insert((pattern.clone(), method.to_owned()));
         }
     }
-    let listed = platform::routes::listed();
+    let listed = platform_web::routes::listed();
     let mut found = BTreeSet::new();
     for row in &rows {
         let pattern = listed.iter().map(|(pattern, _)| pattern).find(|pattern| row.matches(pattern));
@@ -105,7 +105,7 @@ async fn methods_that_are_not_listed_are_405_and_the_rest_is_allowed() {
     let fixture = Fixture::create().await;
     let admin = fixture.caller(Who::Admin);
 
-    for (pattern, allow) in platform::routes::listed() {
+    for (pattern, allow) in platform_web::routes::listed() {
         let path = row::example(&pattern);
         for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
             if allow.split(',').any(|allowed| allowed == method) {

@@ -37,7 +37,7 @@ const FOR_OTHERS: [(&str, u16); 7] = [
 #[test]
 fn reference_has_every_route_and_method_and_no_other() {
     let mut listed = BTreeSet::new();
-    for (pattern, allow) in platform::routes::listed() {
+    for (pattern, allow) in platform_web::routes::listed() {
         let segments = pattern.split('/').map(|segment| match segment.split_once(':') {
             Some((name, _)) => format!("{name}}}"),
             None => segment.to_owned(),

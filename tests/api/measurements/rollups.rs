@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::{Map, Value, json};
 
 use super::{MEASUREMENTS, measure, series_of};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use super::{counting, deploy, events, events_come, marking, measure};
 use crate::harness::tenants::{create_tenant, management};

@@ -1,6 +1,6 @@
 //! Modules that exceed limits are switched off, and others are not affected.
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::{Value, json};
 
 use super::{deploy, events, events_come, marking, measure, path_of, set_status, status};

@@ -1,6 +1,6 @@
 //! Options whose keys start with `credentials.` (Z-05).
 
-use platform::auth::password::SecretKey;
+use platform_front::secrets::password::SecretKey;
 use serde_json::json;
 
 use super::{OPTIONS, option_of};

@@ -236,7 +236,7 @@ fn apart(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Comma
 /// Starts a restore that replaces the database, and kills it while pg_restore runs.
 async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     let (programs, marker) = (directory.join("programs"), directory.join("marker"));
-    let (script, found) = (programs.join("pg_restore"), platform::embedded_postgres::client_program);
+    let (script, found) = (programs.join("pg_restore"), platform_operator::embedded_postgres::client_program);
     let real = found("pg_restore", None, 14).unwrap();
     fs::create_dir_all(&programs).unwrap();
     let text = format!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use platform::auth::password::SecretKey;
+use platform_front::secrets::password::SecretKey;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -127,7 +127,7 @@ async fn servers_that_start_at_once_on_a_new_database_all_start_and_each_user_is
         let caller = Caller::new(program.base(), Some((&users[0].0, &users[0].1)));
         assert_eq!(caller.get("/alarm/alarms").await.status, 200, "all servers have the same key");
     }
-    let standard = platform_model::application::STANDARD.len();
+    let standard = platform_model::applications::application::STANDARD.len();
     assert_eq!(database.count("applications").await, standard as i64);
 }
 

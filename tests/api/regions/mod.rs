@@ -4,7 +4,7 @@
 mod addresses;
 mod proxies;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 
 use crate::harness::{ADMIN_PASSWORD, Caller, OBJECTS, Request, TestDatabase, TestServer};

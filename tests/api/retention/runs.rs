@@ -209,7 +209,7 @@ async fn run_that_fails_does_not_keep_other_tenants_waiting() {
 #[tokio::test]
 async fn two_servers_make_one_run() {
     let database = crate::harness::TestDatabase::create().await;
-    let eager = |settings: &mut platform::config::Settings| {
+    let eager = |settings: &mut platform_front::config::Settings| {
         settings.limits.retention_check = Duration::from_millis(20);
     };
     let servers =

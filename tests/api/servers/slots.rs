@@ -128,7 +128,7 @@ async fn server_that_holds_no_slot_rejects_what_needs_an_id_and_serves_the_rest(
 
 #[tokio::test]
 async fn three_servers_with_the_defaults_and_four_cores_fit_the_default_of_postgresql() {
-    let defaults = platform::config::Settings::default();
+    let defaults = platform_front::config::Settings::default();
     let server = TestServer::start_with(|settings| {
         settings.actor_threads = 4;
         settings.read_connections = defaults.read_connections;

@@ -1,8 +1,8 @@
 //! `platform admin application route`: only the operator sets the address of a microservice.
 
-use platform::administration::applications::perform;
-use platform::cli::ApplicationTask;
 use platform_model::limits::Limits;
+use platform_operator::administration::applications::perform;
+use platform_operator::cli::ApplicationTask;
 use platform_store::{Connections, Database};
 use serde_json::json;
 

@@ -18,7 +18,7 @@ mod websocket;
 
 use std::net::SocketAddr;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use tokio::net::TcpListener;
 
 use crate::harness::service::{answer_all, create_microservice, field, route};

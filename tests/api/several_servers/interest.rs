@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 
 use super::id;

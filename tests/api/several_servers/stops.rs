@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use platform_model::id::TenantId;
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 use platform_store::servers::State;
 use platform_store::users::changes::update_password;
 use serde_json::{Value, json};

@@ -151,7 +151,7 @@ async fn batch_that_was_added_is_not_added_again() {
 #[tokio::test]
 async fn counts_wait_while_the_database_is_away_and_an_orderly_stop_loses_none() {
     let database = TestDatabase::create().await;
-    let rarely = |settings: &mut platform::config::Settings| {
+    let rarely = |settings: &mut platform_front::config::Settings| {
         settings.limits.statistics_pause = Duration::from_secs(60);
     };
     let server = TestServer::start_on(&database, rarely).await;

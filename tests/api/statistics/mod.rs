@@ -7,7 +7,7 @@ mod storage;
 
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::Value;
 
 use crate::harness::{Caller, eventually};

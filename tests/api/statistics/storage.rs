@@ -173,7 +173,7 @@ async fn roles_decide_who_reads() {
 #[tokio::test]
 async fn one_of_two_servers_measures_and_the_other_continues_when_it_dies() {
     let database = TestDatabase::create().await;
-    let rarely = |settings: &mut platform::config::Settings| {
+    let rarely = |settings: &mut platform_front::config::Settings| {
         settings.limits.usage_pause = Duration::from_secs(3600);
     };
     let servers =

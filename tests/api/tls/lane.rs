@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 use serde_json::json;
 
 use super::certificates::Certificates;

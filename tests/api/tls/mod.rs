@@ -15,7 +15,7 @@ mod serving;
 
 use std::time::Duration;
 
-use platform::config::Settings;
+use platform_front::config::Settings;
 
 use crate::harness::{TestDatabase, TestServer};
 use certificates::Certificates;

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use platform::auth::password::SecretKey;
+use platform_front::secrets::password::SecretKey;
 use platform_store::restoration::newest_schema;
 use refinery::{Migration, Runner, Target, load_sql_migrations};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Keys of applications, for tests of several nouns.
 
-use platform::auth::password::SecretKey;
+use platform_front::secrets::password::SecretKey;
 
 use super::TestDatabase;
 

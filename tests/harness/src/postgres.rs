@@ -9,9 +9,9 @@ use std::sync::{Arc, LazyLock, OnceLock, mpsc};
 use std::thread;
 
 use parking_lot::Mutex;
-use platform::auth::password::SecretKey;
-use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use platform_front::secrets::password::SecretKey;
 use platform_model::limits::Limits;
+use platform_operator::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
 use tokio::runtime::Handle;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 
-use platform::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use platform_operator::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 
 use super::program::scratch;
 

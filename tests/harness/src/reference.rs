@@ -16,7 +16,7 @@ const DOCUMENT: &str = "urn:reference";
 
 /// The document that the server serves.
 pub static REFERENCE: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(&platform::api::documentation::reference()).unwrap());
+    LazyLock::new(|| serde_json::from_str(&platform_content::reference()).unwrap());
 
 static REGISTRY: LazyLock<Registry<'static>> = LazyLock::new(|| {
     let registry = Registry::new().add(DOCUMENT, REFERENCE.clone()).unwrap();

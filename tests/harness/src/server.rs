@@ -5,10 +5,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use platform::config::Settings;
-use platform::prerequisites::Prerequisites;
-use platform::server::{DatabaseAt, Server};
+use platform_front::config::Settings;
+use platform_front::prerequisites::Prerequisites;
 use platform_store::{Database, Room};
+use platform_web::server::{DatabaseAt, Server};
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 

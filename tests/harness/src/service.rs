@@ -1,8 +1,8 @@
 //! Microservices behind the platform, for tests of several nouns.
 
-use platform::administration::applications::perform;
-use platform::cli::{ApplicationRoute, ApplicationTask};
 use platform_model::limits::Limits;
+use platform_operator::administration::applications::perform;
+use platform_operator::cli::{ApplicationRoute, ApplicationTask};
 use platform_store::{Connections, Database};
 use serde_json::json;
 use tokio::net::TcpListener;

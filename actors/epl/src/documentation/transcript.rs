@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use platform_model::alarm::{Alarm, AlarmStatus, NewAlarm};
 use platform_model::body::Body;
-use platform_model::change::PublishedChange;
-use platform_model::event::NewEvent;
+use platform_model::data::alarm::{Alarm, AlarmStatus, NewAlarm};
+use platform_model::data::event::NewEvent;
+use platform_model::data::measurement::{Measurement, NewMeasurement};
+use platform_model::data::operation::{NewOperation, Operation, OperationStatus};
+use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use platform_model::input_stream::InputStream;
-use platform_model::managed_object::{ManagedObject, NewManagedObject};
-use platform_model::measurement::{Measurement, NewMeasurement};
-use platform_model::operation::{NewOperation, Operation, OperationStatus};
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::input_stream::InputStream;
 use platform_model::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
@@ -198,9 +198,9 @@ pub(super) fn managed_object(json: &Map<String, Value>) -> ManagedObject {
     ManagedObject { creation_time: time, last_updated: time, ..created }
 }
 
-pub(super) fn event(json: &Map<String, Value>) -> platform_model::event::Event {
+pub(super) fn event(json: &Map<String, Value>) -> platform_model::data::event::Event {
     let created = NewEvent::parse(body(json)).unwrap().created(Some(EventId(id(json))));
-    platform_model::event::Event { creation_time: creation_time(json), ..created }
+    platform_model::data::event::Event { creation_time: creation_time(json), ..created }
 }
 
 pub(super) fn alarm(json: &Map<String, Value>) -> Alarm {

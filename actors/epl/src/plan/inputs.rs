@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::expression::Property;
 use crate::value::{ObjectKind, Type};

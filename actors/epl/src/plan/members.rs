@@ -1,6 +1,6 @@
 //! Resolves members of values and elements of lists.
 
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::catalog::enumerate;
 use super::expression::{Expression, Function};

@@ -54,7 +54,7 @@ use pattern::PatternPlan;
 
 pub use catalog::{Catalog, Declared};
 pub use module::plan;
-use platform_model::input_stream::{InputStream, InputStreams};
+use platform_model::realtime::input_stream::{InputStream, InputStreams};
 
 /// Everything that is known about a module before it runs.
 #[derive(Debug)]

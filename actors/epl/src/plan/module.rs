@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use platform_model::input_stream::{InputStream, InputStreams};
+use platform_model::realtime::input_stream::{InputStream, InputStreams};
 
 use super::catalog::{Catalog, enumerate};
 use super::resolve::Access;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::Target;
 use super::catalog::{Declared, Manner, enumerate, is_small};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use platform_model::id::ModuleId;
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::catalog::Catalog;
 use super::module::{Planner, declared_by};

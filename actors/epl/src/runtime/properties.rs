@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use platform_model::change::PublishedChange;
 use platform_model::id::ManagedObjectId;
+use platform_model::realtime::change::PublishedChange;
 
 use crate::plan::expression::Property;
 use crate::stream::{Deletion, Input, Occurrence, Response};

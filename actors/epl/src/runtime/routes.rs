@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use crate::plan::{From, ModulePlan, StatementKind, Stream, Target};
 use crate::stream::OutputStream;

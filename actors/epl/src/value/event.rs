@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use platform_model::input_stream::InputStream;
 use platform_model::origin::Depth;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::{Type, Value};
 use crate::stream::Input;

@@ -1,7 +1,7 @@
 //! Serializes values, rows and events as JSON (B-05).
 
-use platform_model::input_stream::InputStream;
-use platform_model::measurement::Number;
+use platform_model::data::measurement::Number;
+use platform_model::realtime::input_stream::InputStream;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::{Id, Map, Row, Seen, StreamEvent, Value};

@@ -21,11 +21,11 @@ mod weight;
 
 use std::sync::Arc;
 
-use platform_model::alarm::Alarm;
-use platform_model::event::Event;
-use platform_model::managed_object::ManagedObject;
-use platform_model::measurement::Measurement;
-use platform_model::operation::Operation;
+use platform_model::data::alarm::Alarm;
+use platform_model::data::event::Event;
+use platform_model::data::measurement::Measurement;
+use platform_model::data::operation::Operation;
+use platform_model::devices::managed_object::ManagedObject;
 use platform_model::timestamp::Timestamp;
 
 pub use arithmetic::Number;

@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, LazyLock};
 
-use platform_model::alarm::Alarm;
-use platform_model::availability::server_fragments;
-use platform_model::event::Event;
+use platform_model::data::alarm::Alarm;
+use platform_model::data::event::Event;
+use platform_model::data::measurement::Measurement;
+use platform_model::data::operation::Operation;
+use platform_model::devices::availability::server_fragments;
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::{LinkKind, Reference};
 use platform_model::fragments::Fragments;
 use platform_model::links::{Linked, Links, encode};
-use platform_model::managed_object::ManagedObject;
-use platform_model::measurement::Measurement;
-use platform_model::operation::Operation;
-use platform_model::reference::{LinkKind, Reference};
 
 use super::arithmetic::Number;
 use super::seen::{IdSeen, Seen};

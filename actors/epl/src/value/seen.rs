@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use platform_model::measurement::Measurement;
+use platform_model::data::measurement::Measurement;
 use platform_model::timestamp::Timestamp;
 
 use super::{EvaluationsLeft, Fault, Id, ObjectSeen, Plain, StreamEvent, Value, arithmetic::Number, parse};

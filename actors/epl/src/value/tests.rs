@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use platform_model::change::PublishedChange;
+use platform_model::realtime::change::PublishedChange;
 use proptest::prelude::*;
 
 use super::*;

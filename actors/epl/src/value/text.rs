@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use platform_model::measurement;
+use platform_model::data::measurement;
 
 use super::arithmetic::Number;
 use super::{Plain, Seen, Value};

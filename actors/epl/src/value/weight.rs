@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use platform_model::change::PublishedChange;
+use platform_model::devices::reference::LinkKind;
 use platform_model::fragments::Fragments;
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Depth;
 use platform_model::origin::ProcessingMode;
-use platform_model::reference::LinkKind;
+use platform_model::realtime::change::PublishedChange;
 
 use super::{Columns, Fault, ObjectSeen, Row, StreamEvent, Value};
 use crate::stream::{Deletion, Input, Occurrence, Response};

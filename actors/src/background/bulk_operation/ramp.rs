@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use platform_model::bulk_operation::CreationRamp;
+use platform_model::data::bulk_operation::CreationRamp;
 
 /// The longest delay that is caught up: operations that became due during it are created together. After a longer
 /// delay the remaining ones are postponed, so that the ramp is not compressed.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::module::StatementOff;
 use platform_model::origin::Origin;
+use platform_model::realtime::module::StatementOff;
 use platform_model::timestamp::Timestamp;
 use platform_store::modules::changes::{ChangedBy, StoredModule, change_modules};
 

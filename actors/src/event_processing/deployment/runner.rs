@@ -14,7 +14,7 @@ use platform_epl::plan::tenant::{Planned, plan_all};
 use platform_epl::runtime::Budget;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ModuleId, TenantId};
-use platform_model::module::StatementOff;
+use platform_model::realtime::module::StatementOff;
 use platform_store::modules::changes::{StoredModule, list_deployed};
 use tokio::task::spawn_blocking;
 

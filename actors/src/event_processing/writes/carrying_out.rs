@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use platform_model::devices::managed_object::Cascade;
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::Cascade;
 use platform_model::origin::Origin;
 use platform_store::alarms;
 use platform_store::events;

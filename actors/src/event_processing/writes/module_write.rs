@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use platform_epl::stream::OutputStream;
 use platform_epl::value::Row;
-use platform_model::alarm::{AlarmPatch, NewAlarm};
 use platform_model::body::MAX_SHORT_TEXT;
+use platform_model::data::alarm::{AlarmPatch, NewAlarm};
+use platform_model::data::event::{EventPatch, NewEvent};
+use platform_model::data::measurement::NewMeasurement;
+use platform_model::data::operation::{NewOperation, OperationPatch};
+use platform_model::devices::managed_object::{ManagedObjectPatch, NewManagedObject};
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::{Error, Result};
-use platform_model::event::{EventPatch, NewEvent};
 use platform_model::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
-use platform_model::managed_object::{ManagedObjectPatch, NewManagedObject};
-use platform_model::measurement::NewMeasurement;
-use platform_model::operation::{NewOperation, OperationPatch};
-use platform_model::reference::LinkKind;
 
 use super::body::body;
 use super::cells::Cells;

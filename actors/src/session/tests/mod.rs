@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::bayeux::{Channel, Reconnect, Resource, error};
-use platform_model::change::PublishedChange;
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::links::Links;
+use platform_model::realtime::bayeux::{Channel, Reconnect, Resource, error};
+use platform_model::realtime::change::PublishedChange;
 use tokio::sync::oneshot;
 
 use super::*;

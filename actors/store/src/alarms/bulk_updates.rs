@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
-use platform_model::change::PublishedChange;
+use platform_model::data::alarm::{Alarm, AlarmFilter, AlarmStatus, Severity};
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::{Error, Result};
 use platform_model::id::{AlarmId, IdGenerator, ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::page::{Position, TimeOrder};
-use platform_model::publication::{Cause, Publication};
-use platform_model::reference::LinkKind;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use platform_model::access::Authority;
-use platform_model::alarm::{Alarm, AlarmFilter, AlarmStatus};
+use platform_model::data::alarm::{Alarm, AlarmFilter, AlarmStatus};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::limits::MAX_PAGE_SIZE;

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
-use platform_model::alarm::{Alarm, AlarmStatus, Severity};
-use platform_model::audit_record::NewAuditRecord;
+use platform_model::data::alarm::{Alarm, AlarmStatus, Severity};
+use platform_model::data::audit_record::NewAuditRecord;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;

@@ -21,8 +21,8 @@ use deadpool_postgres::{GenericClient, Transaction};
 use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
-use platform_model::user::Administration;
+use platform_model::realtime::publication::Publication;
+use platform_model::users::user::Administration;
 
 use crate::prepared::PreparedQueries;
 

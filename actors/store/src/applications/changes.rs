@@ -1,7 +1,7 @@
 //! Creating, changing and deleting applications in PostgreSQL. Every server process is notified of each change.
 
 use deadpool_postgres::GenericClient;
-use platform_model::application::{Application, ApplicationPatch, Availability};
+use platform_model::applications::application::{Application, ApplicationPatch, Availability};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use tokio_postgres::types::ToSql;

@@ -12,7 +12,7 @@ pub mod versions;
 use std::sync::atomic::Ordering;
 
 use deadpool_postgres::Transaction;
-use platform_model::application::{Application, ApplicationType, Availability, TenantRelation};
+use platform_model::applications::application::{Application, ApplicationType, Availability, TenantRelation};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use serde_json::value::RawValue;

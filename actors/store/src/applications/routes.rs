@@ -1,9 +1,9 @@
 //! The addresses of microservices. The operator sets them (W-14), and every server process uses a new one at once.
 
-use platform_model::application::{Application, ApplicationType};
+use platform_model::applications::application::{Application, ApplicationType};
+use platform_model::applications::service_address::ServiceAddress;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ApplicationId;
-use platform_model::service_address::ServiceAddress;
 
 use crate::Database;
 use crate::announcements::{Change, change};

@@ -1,6 +1,6 @@
 //! The applications of a new deployment (W-16). They are created once, and later changes by the operator stay.
 
-use platform_model::application::Application;
+use platform_model::applications::application::Application;
 use platform_model::error::Result;
 
 use crate::Database;

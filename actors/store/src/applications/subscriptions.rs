@@ -1,12 +1,12 @@
 //! Subscriptions in PostgreSQL (Z-03). The service user of a microservice is created and deleted with the subscription
 //! (W-11), in the same transaction. Every server process is notified of each change.
 
-use platform_model::application::{ApplicationType, Availability};
+use platform_model::applications::application::{ApplicationType, Availability};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::limits::MAX_PAGE_SIZE;
 use platform_model::page::{Page, PageRequest, Position, TotalPages};
-use platform_model::subscription::{
+use platform_model::tenancy::subscription::{
     ApplicationReference, ApplicationReferences, Offer, ReferredApplication, Subscription,
 };
 use tokio_postgres::Row;

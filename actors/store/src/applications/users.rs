@@ -3,7 +3,7 @@
 //! changed otherwise.
 
 use deadpool_postgres::GenericClient;
-use platform_model::application::{Application, UserPurpose};
+use platform_model::applications::application::{Application, UserPurpose};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, TenantId};
 use platform_model::page::{After, Count, Page, PageRequest, TotalPages};

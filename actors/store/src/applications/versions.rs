@@ -5,11 +5,11 @@
 //! sees the new one.
 
 use deadpool_postgres::GenericClient;
-use platform_model::application::{Application, ApplicationType};
-use platform_model::binary::Binary;
+use platform_model::applications::application::{Application, ApplicationType};
+use platform_model::applications::manifest::Manifest;
+use platform_model::data::binary::Binary;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
-use platform_model::manifest::Manifest;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::access::{Accessor, Authority, Ownership};
+use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::error::Result;
 use platform_model::fragments::Fragments;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
-use platform_model::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::naming::naming;
 use tokio_postgres::types::{ToSql, Type};
 

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::bulk_operation::{
+use platform_model::data::bulk_operation::{
     BulkOperation, BulkOperationPatch, BulkOperationStatus, CreationRamp, DeletedOnes, NewBulkOperation,
     Progress, Targets,
 };
+use platform_model::data::operation::OperationStatus;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use platform_model::operation::OperationStatus;
 use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, Position};
 use platform_model::timestamp::Timestamp;

@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Pool, Transaction};
 use platform_model::access::Authority;
-use platform_model::change::PublishedChange;
+use platform_model::devices::external_id::NewExternalId;
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::Result;
-use platform_model::external_id::NewExternalId;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
-use platform_model::managed_object::ManagedObject;
-use platform_model::publication::{Cause, Publication};
-use platform_model::reference::LinkKind;
-use platform_model::tenant::TenantStatus;
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::{Cause, Publication};
+use platform_model::tenancy::tenant::TenantStatus;
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 

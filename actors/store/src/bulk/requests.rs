@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::{Pool, Transaction};
-use platform_model::bulk_registration::NewRequest;
+use platform_model::devices::bulk_registration::NewRequest;
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::Result;
 use platform_model::id::{IdGenerator, TenantId};
-use platform_model::reference::LinkKind;
 
 use crate::Database;
 use crate::bulk::group_paths::{self, FoundGroups};

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Transaction};
-use platform_model::bulk_operation::{CreationRamp, Targets};
+use platform_model::data::bulk_operation::{CreationRamp, Targets};
 use platform_model::error::{Error, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::links::Links;
-use platform_model::publication::{Cause, Publication};
+use platform_model::realtime::publication::{Cause, Publication};
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 

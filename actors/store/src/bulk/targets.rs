@@ -5,10 +5,10 @@
 //! group have no effect.
 
 use deadpool_postgres::GenericClient;
-use platform_model::bulk_operation::{Targets, unknown_group, unknown_parent};
+use platform_model::data::bulk_operation::{Targets, unknown_group, unknown_parent};
+use platform_model::devices::inventory_query::InventoryQuery;
 use platform_model::error::{Error, Result};
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
-use platform_model::inventory_query::InventoryQuery;
 use platform_model::naming::naming;
 
 use crate::inventory::query;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
-use platform_model::availability::ResponseInterval;
+use platform_model::devices::availability::ResponseInterval;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;

@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
+use platform_model::device_id::DeviceId;
+use platform_model::devices::new_device_request::RequestStatus;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
-use platform_model::new_device_request::{DeviceId, RequestStatus};
 use time::OffsetDateTime;
 
 use crate::Database;

@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
+use platform_model::device_id::DeviceId;
+use platform_model::devices::new_device_request::{
+    DeviceToRegister, NewDeviceRequest, RequestStatus, unknown_group,
+};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::new_device_request::{
-    DeviceId, DeviceToRegister, NewDeviceRequest, RequestStatus, unknown_group,
-};
 use platform_model::page::{Page, PageRequest, Position};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::DEVICES;
 use platform_model::id::TenantId;
 use platform_model::role;
+use platform_model::users::group::DEVICES;
 
 use crate::announcements::Announcements;
 use crate::prepared::PreparedQueries;

@@ -1,8 +1,8 @@
 //! The collection of events: filters, pages and bulk deletion (V-01, P-01 to P-07).
 
 use platform_model::access::Authority;
+use platform_model::data::event::{Event, EventFilter};
 use platform_model::error::Result;
-use platform_model::event::{Event, EventFilter};
 use platform_model::id::TenantId;
 use platform_model::page::{Page, PageRequest, Position};
 

@@ -7,13 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::binary::Binary;
-use platform_model::change::PublishedChange;
+use platform_model::data::binary::Binary;
+use platform_model::data::event::Event;
+use platform_model::data::event_binary::{AttachedUpload, Content};
 use platform_model::error::{Error, Noun, Result};
-use platform_model::event::Event;
-use platform_model::event_binary::{AttachedUpload, Content};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
-use platform_model::publication::{Cause, Publication};
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

@@ -1,10 +1,10 @@
 //! The collection of managed objects: filters, queries and pages (I-07, I-08, P-01 to P-07).
 
 use platform_model::access::{Authority, Grants};
+use platform_model::devices::inventory_query::SortKey;
+use platform_model::devices::managed_object::{ManagedObject, ManagedObjectFilter};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::inventory_query::SortKey;
-use platform_model::managed_object::{ManagedObject, ManagedObjectFilter};
 use platform_model::naming::naming;
 use platform_model::page::{Count, Page, PageRequest, Position, TotalPages};
 use tokio_postgres::Row;

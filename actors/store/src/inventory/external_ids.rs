@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
+use platform_model::devices::external_id::{ExternalId, ExternalIds, NewExternalId};
 use platform_model::error::{Error, Noun, Result};
-use platform_model::external_id::{ExternalId, ExternalIds, NewExternalId};
 use platform_model::id::{ManagedObjectId, TenantId};
 use tokio_postgres::types::ToSql;
 

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::change::PublishedChange;
+use platform_model::devices::managed_object::ManagedObject;
+use platform_model::devices::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::managed_object::ManagedObject;
 use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, Position};
-use platform_model::publication::{Cause, Publication};
-use platform_model::reference::{LinkKind, Reference, References, WantedParents, WantedReferences};
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::{Cause, Publication};
 use tokio_postgres::Row;
 
 use crate::Database;

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
-use platform_model::availability::ServerFragments;
-use platform_model::change::PublishedChange;
+use platform_model::devices::availability::ServerFragments;
+use platform_model::devices::managed_object::{Cascade, ManagedObject};
+use platform_model::devices::reference::{References, WantedReferences};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::limits::NOTIFIED_DELETIONS;
-use platform_model::managed_object::{Cascade, ManagedObject};
 use platform_model::naming::naming;
-use platform_model::publication::Publication;
-use platform_model::reference::{References, WantedReferences};
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

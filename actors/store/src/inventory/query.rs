@@ -4,7 +4,7 @@
 //! types as unequal; an index finds equal values then. Other conditions name the fragment, for which there is an index
 //! too. Conditions on a fragment that the server writes use the data behind it, see [`server_fragments`].
 
-use platform_model::inventory_query::{
+use platform_model::devices::inventory_query::{
     Condition, Direction, FragmentPath, Operator, Path, SortKey, TextMember, TimeMember, Value,
 };
 

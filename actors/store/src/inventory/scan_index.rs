@@ -1,7 +1,7 @@
 //! The index by which a page of managed objects is read in order.
 
+use platform_model::devices::managed_object::ManagedObjectFilter;
 use platform_model::id::ManagedObjectId;
-use platform_model::managed_object::ManagedObjectFilter;
 
 /// The index that a scan uses.
 #[derive(Clone, Copy, PartialEq, Eq)]

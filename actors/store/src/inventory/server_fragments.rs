@@ -2,19 +2,19 @@
 //! per page.
 //!
 //! Queries use them too (I-08). For these they are computed for each row that is read, by SQL with the same rules as
-//! [`model::availability`](platform_model::availability).
+//! [`model::availability`](platform_model::devices::availability).
 
 use std::collections::HashMap;
 
 use deadpool_postgres::GenericClient;
-use platform_model::availability::{
+use platform_model::devices::availability::{
     ACTIVE_ALARMS_STATUS, AVAILABILITY, Availability, CONNECTION, OpenAlarms, ResponseInterval,
     SERVER_FRAGMENTS, ServerFragments, is_device,
 };
+use platform_model::devices::inventory_query::{FragmentPath, Operator, Value};
+use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::inventory_query::{FragmentPath, Operator, Value};
-use platform_model::managed_object::ManagedObject;
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
 

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::GenericClient;
-use platform_model::availability::ResponseInterval;
+use platform_model::devices::availability::ResponseInterval;
+use platform_model::devices::managed_object::{ManagedObject, ManagedObjectPatch};
 use platform_model::error::Result;
 use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
-use platform_model::managed_object::{ManagedObject, ManagedObjectPatch};
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;

@@ -10,10 +10,12 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use deadpool_postgres::Transaction;
+use platform_model::data::measurement::{
+    Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large,
+};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::limits::SERIES_CELLS;
-use platform_model::measurement::{Aggregation, MinMax, SeriesFilter, SeriesValues, SlotKey, too_large};
 use platform_model::timestamp::Timestamp;
 use time::{OffsetDateTime, PrimitiveDateTime, UtcOffset};
 use tokio_postgres::{IsolationLevel, Row};

@@ -4,11 +4,11 @@
 //! the few shapes of a tenant, and measurements are then found by the number of their shape.
 
 use platform_model::access::Authority;
-use platform_model::change::PublishedChange;
+use platform_model::data::measurement::{Measurement, MeasurementFilter};
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, MeasurementId, TenantId};
-use platform_model::measurement::{Measurement, MeasurementFilter};
 use platform_model::page::{Page, PageRequest, Position};
+use platform_model::realtime::change::PublishedChange;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
+use platform_model::data::measurement::Measurement;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::measurement::Measurement;
 use tokio_postgres::types::ToSql;
 
 use crate::prepared::PreparedQueries;

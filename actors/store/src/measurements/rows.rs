@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::Client;
+use platform_model::data::measurement::Measurement;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{ManagedObjectId, MeasurementId, TenantId};
-use platform_model::measurement::Measurement;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use platform_model::access::{Accessor, Authority, Ownership};
+use platform_model::data::measurement::{
+    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
+};
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::limits::{SERIES_CELLS, SERIES_VALUES};
-use platform_model::measurement::{
-    Measurement, MinMax, Reading, SeriesFilter, SeriesHead, SeriesName, SeriesValues, Shape, SlotKey,
-};
 use platform_model::page::{PageRequest, TotalPages};
 
 use crate::Database;
@@ -135,7 +135,7 @@ impl SeriesSelection {
         }
         let count = shapes.len();
         let selected = |(id, shape): NumberedShape| {
-            let place = |(at, (of, series)): (usize, (&str, &platform_model::measurement::Series))| {
+            let place = |(at, (of, series)): (usize, (&str, &platform_model::data::measurement::Series))| {
                 Some((at, *places.get(&name(of, &series.name))?))
             };
             let positions: Vec<_> = shape.series().enumerate().filter_map(place).collect();

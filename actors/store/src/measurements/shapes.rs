@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use quick_cache::sync::Cache;
 
+use platform_model::data::measurement::Shape;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::measurement::Shape;
 
 use crate::prepared::PreparedQueries;
 

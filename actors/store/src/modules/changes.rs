@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use deadpool_postgres::{GenericClient, Transaction};
-use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::data::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AuditRecordId, IdGenerator, TenantId};
-use platform_model::input_stream::InputStreams;
-use platform_model::module::{Module, ModuleStatus, StatementOff};
 use platform_model::origin::Origin;
+use platform_model::realtime::input_stream::InputStreams;
+use platform_model::realtime::module::{Module, ModuleStatus, StatementOff};
 use platform_model::timestamp::Timestamp;
 use tokio::task::spawn_blocking;
 use tokio_postgres::Row;

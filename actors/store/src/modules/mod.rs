@@ -7,8 +7,8 @@ pub mod session;
 
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ModuleId, TenantId};
-use platform_model::module::{Module, ModuleStatus};
 use platform_model::page::{Page, PageRequest, Position};
+use platform_model::realtime::module::{Module, ModuleStatus};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;

@@ -4,10 +4,10 @@
 //! no other operations; see [`Queues`]. All other queries scan the collection by time.
 
 use platform_model::access::Authority;
+use platform_model::data::operation::{Operation, OperationFilter, OperationStatus};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::naming::naming;
-use platform_model::operation::{Operation, OperationFilter, OperationStatus};
 use platform_model::page::{Page, PageRequest, Position, TimeOrder};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;

@@ -1,12 +1,12 @@
 //! The reasons in PostgreSQL why an operation is PENDING.
 
+use platform_model::data::operation::Operation;
+use platform_model::data::operation_diagnosis::{Agent, Ahead, Connection, Findings};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, OperationId, TenantId};
 use platform_model::naming::naming;
-use platform_model::operation::Operation;
-use platform_model::operation_diagnosis::{Agent, Ahead, Connection, Findings};
 use platform_model::origin::is_device_user;
-use platform_model::reference::WantedReferences;
 use platform_model::timestamp::Timestamp;
 use time::OffsetDateTime;
 use tokio_postgres::Row;

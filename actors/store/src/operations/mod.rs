@@ -7,14 +7,14 @@ pub mod queues;
 use std::collections::HashSet;
 
 use deadpool_postgres::GenericClient;
-use platform_model::audit_record::NewAuditRecord;
-use platform_model::change::PublishedChange;
+use platform_model::data::audit_record::NewAuditRecord;
+use platform_model::data::operation::{Operation, OperationStatus};
+use platform_model::devices::external_id::NewExternalId;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::external_id::NewExternalId;
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId};
 use platform_model::naming::naming;
-use platform_model::operation::{Operation, OperationStatus};
+use platform_model::realtime::change::PublishedChange;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};

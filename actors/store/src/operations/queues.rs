@@ -4,10 +4,10 @@
 //! of each queue are read from the index and merged, and only then the operations of the page are looked up. So the
 //! cost of a page depends only on the size of its queues.
 
+use platform_model::data::operation::OperationFilter;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, OperationId, TenantId};
 use platform_model::naming::naming;
-use platform_model::operation::OperationFilter;
 use platform_model::page::{PageRequest, Position, TimeOrder};
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;

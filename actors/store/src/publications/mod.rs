@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Checked, NOTIFY, Publications, TransactionPublications, add};

@@ -3,7 +3,7 @@
 
 use std::fmt::Display;
 
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 
 /// The most bytes of text in one piece; the head of a piece needs a few more.
 const PIECE_BYTES: usize = 7800;

@@ -5,11 +5,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deadpool_postgres::{Object, Transaction};
-use platform_model::change::PublishedChange;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::limits::NOTIFIED_DELETIONS;
-use platform_model::publication::{Cause, Publication};
+use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::{Cause, Publication};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 

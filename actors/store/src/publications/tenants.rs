@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 use tokio::sync::oneshot;
 
 /// The tenants that were published since the start of the server.

@@ -8,7 +8,7 @@ use std::time::Instant;
 use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 use tokio_postgres::Statement;
 
 use super::tenants::SharedTenant;

@@ -7,11 +7,11 @@
 use std::time::Instant;
 
 use platform_model::access::{Authority, Grants};
+use platform_model::devices::reference::LinkKind;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 use platform_model::page::{Count, Page, PageRequest, Position, TimeOrder, TotalPages};
-use platform_model::reference::LinkKind;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::{Client, Row};
 

@@ -10,7 +10,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::page::Count;
-use platform_model::retention::{
+use platform_model::tenancy::retention::{
     AUDIT_TYPE, DataType, LEAST_DAYS_OF_OWN_RECORDS, Retention, RetentionPreview,
 };
 use platform_model::timestamp::Timestamp;

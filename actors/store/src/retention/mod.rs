@@ -6,13 +6,15 @@ pub mod partitions;
 pub mod runs;
 
 use deadpool_postgres::GenericClient;
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, RetentionRuleId, TenantId};
 use platform_model::page::{Page, PageRequest, Position};
-use platform_model::retention::{AUDIT_TYPE, DataType, Reach, Retention, RetentionPatch, RetentionRule};
+use platform_model::tenancy::retention::{
+    AUDIT_TYPE, DataType, Reach, Retention, RetentionPatch, RetentionRule,
+};
 use platform_model::timestamp::Timestamp;
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 

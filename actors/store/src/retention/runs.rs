@@ -6,7 +6,7 @@ use std::time::Duration;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::page::{Page, PageRequest, Position};
-use platform_model::retention::{Counts, DataType, RetentionRun};
+use platform_model::tenancy::retention::{Counts, DataType, RetentionRun};
 use platform_model::timestamp::Timestamp;
 use serde_json::Value;
 use tokio_postgres::types::{Json, ToSql};

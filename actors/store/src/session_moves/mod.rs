@@ -15,8 +15,8 @@ use std::time::Duration;
 use deadpool_postgres::Transaction;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
-use platform_model::session_move::{ServerMessage, SessionMove};
+use platform_model::realtime::publication::Publication;
+use platform_model::realtime::session_move::{ServerMessage, SessionMove};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::types::ToSql;
 

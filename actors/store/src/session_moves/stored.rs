@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::session_move::SessionState;
+use platform_model::realtime::session_move::SessionState;
 
 use crate::Database;
 use crate::servers::DEAD_AFTER;

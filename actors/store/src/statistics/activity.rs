@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::statistics::TenantActivity;
+use platform_model::tenancy::statistics::TenantActivity;
 use tokio_postgres::Row;
 
 use super::batches::FRESH;

@@ -3,7 +3,9 @@
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{Page, PageRequest, Position, TotalPages};
-use platform_model::statistics::{DailyStatistics, Day, StatisticsSummary, UsageCounts, UsageMeasures};
+use platform_model::tenancy::statistics::{
+    DailyStatistics, Day, StatisticsSummary, UsageCounts, UsageMeasures,
+};
 use platform_model::timestamp::Timestamp;
 use time::{Duration, OffsetDateTime};
 use tokio_postgres::Row;

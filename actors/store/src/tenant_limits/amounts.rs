@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use platform_model::audit_record::AttributeChange;
-use platform_model::availability::is_device;
+use platform_model::data::audit_record::AttributeChange;
+use platform_model::devices::availability::is_device;
 use platform_model::error::{Error, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::TenantId;
 use platform_model::naming::naming;
-use platform_model::tenant::TenantLimit;
+use platform_model::tenancy::tenant::TenantLimit;
 
 use super::of_tenant::{TenantLimits, within};
 use crate::Database;

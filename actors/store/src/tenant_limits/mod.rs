@@ -15,7 +15,7 @@ use parking_lot::{Mutex, RwLock};
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_model::tenant::{LimitOrigin, LimitValues, TenantLimit, in_force};
+use platform_model::tenancy::tenant::{LimitOrigin, LimitValues, TenantLimit, in_force};
 
 use crate::Database;
 pub use of_tenant::{Counted, TenantLimits};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use platform_model::error::{Error, Result};
 use platform_model::rate::{Pace, Rate};
-use platform_model::tenant::{LimitOrigin, LimitValues, TenantLimit};
+use platform_model::tenancy::tenant::{LimitOrigin, LimitValues, TenantLimit};
 
 use super::amounts::Amounts;
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
-use platform_model::tenant::{LimitValues, LimitsPatch, TenantLimit};
-use platform_model::user::Administration;
+use platform_model::tenancy::tenant::{LimitValues, LimitsPatch, TenantLimit};
+use platform_model::users::user::Administration;
 use tokio_postgres::Row;
 
 use crate::Database;

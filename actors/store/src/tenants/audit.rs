@@ -1,11 +1,11 @@
 //! Audit records of tenants: in the log of the tenant that manages them, and in their own (Y-07).
 
 use deadpool_postgres::GenericClient;
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::tenant::{Tenant, TenantPatch, TenantStatus};
-use platform_model::user::Administration;
+use platform_model::tenancy::tenant::{Tenant, TenantPatch, TenantStatus};
+use platform_model::users::user::Administration;
 
 use crate::announcements::Announcements;
 use crate::users::audit::{changed_text, insert_record, record};

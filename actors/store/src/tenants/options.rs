@@ -3,16 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::GenericClient;
-use platform_model::alarm_mapping::{AlarmMapping, AlarmMappings};
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::alarm_mapping::{AlarmMapping, AlarmMappings};
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{After, Page, PageRequest};
-use platform_model::tenant_option::{
+use platform_model::tenancy::tenant_option::{
     ALARM_TYPE_MAPPING, ENCRYPTED, Editable, OptionName, PREDEFINED, TOKEN_PUBLIC_KEY, TenantOption,
     is_remembered,
 };
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;

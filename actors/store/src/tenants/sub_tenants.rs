@@ -3,7 +3,7 @@
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
-use platform_model::tenant::{LimitOrigin, MANAGEMENT, TenantLimit};
+use platform_model::tenancy::tenant::{LimitOrigin, MANAGEMENT, TenantLimit};
 
 use crate::Database;
 

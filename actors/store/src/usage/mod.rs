@@ -4,10 +4,10 @@ pub mod measurement;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::timestamp::Timestamp;
-use platform_model::usage::{
+use platform_model::tenancy::usage::{
     DatabaseGrowth, DeploymentStorage, TablePart, TableSize, TenantStorage, TenantUsage,
 };
+use platform_model::timestamp::Timestamp;
 use serde_json::Value;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::timestamp::Timestamp;
-use platform_model::token_client::{Scope, TokenHash};
+use platform_model::users::token_client::{Scope, TokenHash};
 
 use crate::Database;
 use crate::prepared::PreparedQueries;

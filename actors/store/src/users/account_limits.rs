@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use platform_model::account_limits::{AbsoluteLimits, AccountId, AccountLimits, RateLimits};
 use platform_model::error::{Error, Result};
-use platform_model::token_client::TokenHash;
+use platform_model::tenancy::account_limits::{AbsoluteLimits, AccountId, AccountLimits, RateLimits};
+use platform_model::users::token_client::TokenHash;
 use tokio_postgres::types::Json;
 
 use crate::Database;

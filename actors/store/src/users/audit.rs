@@ -3,12 +3,12 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
-use platform_model::audit_record::{AttributeChange, NewAuditRecord};
+use platform_model::data::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::error::Result;
 use platform_model::id::AuditRecordId;
 use platform_model::role::RoleSet;
 use platform_model::timestamp::Timestamp;
-use platform_model::user::{Administration, User};
+use platform_model::users::user::{Administration, User};
 use serde::Serialize;
 
 use crate::access;

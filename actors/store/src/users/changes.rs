@@ -4,12 +4,12 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::ADMINS;
 use platform_model::id::TenantId;
 use platform_model::role::{self, Role, RoleSet};
-use platform_model::user::{Administration, User, UserPatch};
+use platform_model::users::group::ADMINS;
+use platform_model::users::user::{Administration, User, UserPatch};
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;

@@ -2,9 +2,9 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::{ADMINS, Group};
 use platform_model::id::{GroupId, TenantId};
-use platform_model::user::{Administration, User};
+use platform_model::users::group::{ADMINS, Group};
+use platform_model::users::user::{Administration, User};
 
 use crate::Database;
 use crate::announcements::{Announcements, RightsChange, change};

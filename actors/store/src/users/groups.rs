@@ -3,14 +3,14 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::group::{ADMINS, Group, GroupPatch, NewGroup, default_groups, is_protected};
 use platform_model::id::{GroupId, TenantId};
 use platform_model::limits::MAX_PAGE_SIZE;
 use platform_model::page::{Page, PageRequest, Position};
 use platform_model::role::{self, Role, RoleSet};
-use platform_model::user::Administration;
+use platform_model::users::group::{ADMINS, Group, GroupPatch, NewGroup, default_groups, is_protected};
+use platform_model::users::user::Administration;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;

@@ -1,8 +1,8 @@
 //! The audit records of sessions that administrators end.
 
-use platform_model::audit_record::AttributeChange;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::Result;
-use platform_model::user::Administration;
+use platform_model::users::user::Administration;
 
 use super::audit::audit;
 use crate::Database;

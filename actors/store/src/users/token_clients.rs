@@ -7,7 +7,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{After, Page, PageRequest};
 use platform_model::timestamp::Timestamp;
-use platform_model::token_client::{Scope, TokenClient};
+use platform_model::users::token_client::{Scope, TokenClient};
 use tokio_postgres::Row;
 
 use crate::Database;

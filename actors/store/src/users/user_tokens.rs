@@ -6,8 +6,8 @@ use std::time::Duration;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::timestamp::Timestamp;
-use platform_model::token_client::TokenHash;
-use platform_model::user_token::{LONGEST, MOST_TOKENS, NewUserToken, UserToken};
+use platform_model::users::token_client::TokenHash;
+use platform_model::users::user_token::{LONGEST, MOST_TOKENS, NewUserToken, UserToken};
 use tokio_postgres::Row;
 
 use crate::Database;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use platform_model::alarm::Alarm;
+use platform_model::data::alarm::Alarm;
+use platform_model::data::event::Event;
+use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::Result;
-use platform_model::event::Event;
 use platform_model::id::TenantId;
-use platform_model::managed_object::ManagedObject;
 
 use super::{Write, Written};
 use crate::alarms::{AlarmUpdate, CountRepetition, RaiseAlarm, SentAlarm, UpdateAlarm};

@@ -18,12 +18,12 @@ use std::time::Instant;
 
 use actix::prelude::*;
 use deadpool_postgres::{Object, Pool};
-use platform_model::alarm::Alarm;
+use platform_model::data::alarm::Alarm;
+use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_model::managed_object::ManagedObject;
-use platform_model::publication::Publication;
+use platform_model::realtime::publication::Publication;
 use tokio::sync::oneshot;
 
 use crate::Database;

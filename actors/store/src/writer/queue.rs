@@ -204,8 +204,8 @@ mod tests {
     use super::*;
     use crate::inventory::writes::ObjectToInsert;
     use crate::writer::Change;
+    use platform_model::devices::managed_object::NewManagedObject;
     use platform_model::id::{BinaryId, TenantId};
-    use platform_model::managed_object::NewManagedObject;
 
     fn write() -> (Waiting, oneshot::Receiver<Result<Committed>>) {
         write_of("t1", 1)

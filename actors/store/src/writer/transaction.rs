@@ -8,10 +8,10 @@ use std::task::Poll;
 use deadpool_postgres::Object;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, maybe_done};
+use platform_model::devices::reference::WantedReferences;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_model::publication::Publication;
-use platform_model::reference::WantedReferences;
+use platform_model::realtime::publication::Publication;
 
 use super::counting::count;
 use super::kinds::{Batch, ChangeOutcome, Statements};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use platform_model::module::check_name;
+use platform_model::realtime::module::check_name;
 
 use super::super::lexer::Kind;
 use super::super::syntax::{Module, Name, Span, Statement, StatementKind};

@@ -1,6 +1,6 @@
 //! Texts that must be accepted: the acceptance examples of Q-15, and each form of.
 
-use platform_model::input_stream::InputStream;
+use platform_model::realtime::input_stream::InputStream;
 
 use super::super::{EveryPlan, From, Rows, Stream, Target};
 use super::{good, select};

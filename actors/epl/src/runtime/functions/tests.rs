@@ -1,4 +1,4 @@
-use platform_model::change::PublishedChange;
+use platform_model::realtime::change::PublishedChange;
 use platform_model::timestamp::Timestamp;
 use proptest::prelude::*;
 

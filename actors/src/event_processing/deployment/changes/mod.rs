@@ -7,9 +7,9 @@ use platform_epl::language::parse;
 use platform_epl::plan::tenant::{Planned, plan_all};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ModuleId;
-use platform_model::input_stream::InputStreams;
-use platform_model::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
-use platform_model::tenant::TenantLimit;
+use platform_model::realtime::input_stream::InputStreams;
+use platform_model::realtime::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
+use platform_model::tenancy::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
 use platform_store::modules::changes::{ModuleChange, StoredModule};
 

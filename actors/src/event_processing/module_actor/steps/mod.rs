@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use platform_epl::plan::ModulePlan;
 use platform_epl::runtime::{Budget, Effect, Excess, LookUps, OffCause, Outcome, Retained, Runtime};
 use platform_epl::value::Fault;
-use platform_model::module::StatementOff;
+use platform_model::realtime::module::StatementOff;
 
 use super::share::Share;
 use super::trouble::{Cause, Trouble};

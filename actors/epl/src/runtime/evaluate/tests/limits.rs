@@ -1,6 +1,6 @@
 //! The limits of expressions.
 
-use platform_model::change::PublishedChange;
+use platform_model::realtime::change::PublishedChange;
 
 use super::*;
 use crate::plan::expression::Property;

@@ -1,7 +1,7 @@
 //! The properties of events and the surroundings that expressions read.
 
-use platform_model::change::PublishedChange;
 use platform_model::id::{ManagedObjectId, MeasurementId};
+use platform_model::realtime::change::PublishedChange;
 
 use super::*;
 use crate::plan::expression::{Function, Property, Scalar};
