@@ -6,7 +6,6 @@ use actix::prelude::*;
 use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::Result;
 use platform_model::id::BinaryId;
-use platform_store::writer::Change;
 
 use super::{DeviceActor, UpdateManagedObject};
 
@@ -30,9 +29,6 @@ impl Handler<ReplaceBinary> for DeviceActor {
 
     fn handle(&mut self, message: ReplaceBinary, _: &mut Self::Context) -> Self::Result {
         let ReplaceBinary { update, binary } = message;
-        self.exclusively(async move |device| {
-            let change = |tenant, update| Change::ReplaceBinary(tenant, update, binary);
-            device.update_by(update, change).await
-        })
+        self.exclusively(async move |device| device.update_managed_object(update, Some(binary)).await)
     }
 }

@@ -7,14 +7,14 @@ use platform_model::devices::availability::is_device;
 use platform_model::devices::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
 use platform_model::devices::reference::WantedReferences;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::TenantId;
+use platform_model::id::{BinaryId, ManagedObjectId};
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
-use platform_store::inventory::managed_objects::{ChangedBy, ManagedObjectUpdate};
+use platform_store::inventory::writes::{ChangedBy, ManagedObjectUpdate};
 use platform_store::publications::DeletionNotices;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
@@ -56,7 +56,7 @@ impl Handler<UpdateManagedObject> for DeviceActor {
     type Result = AtomicResponse<Self, Result<Arc<ManagedObject>>>;
 
     fn handle(&mut self, message: UpdateManagedObject, _: &mut Self::Context) -> Self::Result {
-        self.exclusively(async move |device| device.update_managed_object(message).await)
+        self.exclusively(async move |device| device.update_managed_object(message, None).await)
     }
 }
 
@@ -68,16 +68,23 @@ impl Handler<DeleteManagedObject> for DeviceActor {
     }
 }
 
-impl Device {
-    async fn update_managed_object(&mut self, message: UpdateManagedObject) -> Result<Arc<ManagedObject>> {
-        self.update_by(message, Change::UpdateManagedObject).await
-    }
+/// Returns the description of the UPDATE of an object.
+fn describe_update(source: ManagedObjectId, cause: Cause) -> Describe {
+    Arc::new(move |written| match written {
+        Written::ManagedObject(object) => {
+            let change = PublishedChange::ManagedObjectUpdated(object.clone().into());
+            vec![Publication::Change { source, change, cause: cause.clone() }]
+        }
+        _ => Vec::new(),
+    })
+}
 
-    /// Changes the object with the write that `change` returns for the update.
-    pub(super) async fn update_by(
+impl Device {
+    /// Changes the object, and with an upload its file.
+    pub(super) async fn update_managed_object(
         &mut self,
         message: UpdateManagedObject,
-        change: impl FnOnce(TenantId, ManagedObjectUpdate) -> Change,
+        file: Option<BinaryId>,
     ) -> Result<Arc<ManagedObject>> {
         let UpdateManagedObject { patch, origin } = message;
         self.authorize(&origin, SourceObject::has_fragment).await?;
@@ -92,18 +99,11 @@ impl Device {
             user: origin.user.clone(),
             application: origin.application.clone(),
         };
-        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by };
+        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by, file };
         let sets_templates = update.sets_templates();
 
-        let (change, source, cause) =
-            (change(self.context.tenant.clone(), update), self.id, Cause::of(&origin));
-        let describe: Describe = Arc::new(move |written| match written {
-            Written::ManagedObject(object) => {
-                let change = PublishedChange::ManagedObjectUpdated(object.clone().into());
-                vec![Publication::Change { source, change, cause: cause.clone() }]
-            }
-            _ => Vec::new(),
-        });
+        let change = Change::UpdateManagedObject(self.context.tenant.clone(), update);
+        let describe = describe_update(self.id, Cause::of(&origin));
 
         let Committed { written, route } =
             self.context.writer.write(change, origin.fence(), Some(describe)).await?;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use platform_model::devices::availability::is_device;
 use platform_model::devices::managed_object::{ManagedObject, NewManagedObject};
 use platform_model::error::{Error, Result};
-use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
+use platform_model::id::{BinaryId, ManagedObjectId};
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_store::inventory::managed_objects::delete_managed_objects;
+use platform_store::inventory::writes::ObjectToInsert;
 use platform_store::recent_sources::NewSource;
 use platform_store::writer::{Change, Written};
 
@@ -33,15 +34,15 @@ pub(crate) async fn create_object(
     id: ManagedObjectId,
     new: NewObject,
 ) -> Result<Arc<ManagedObject>> {
-    create_by(context, id, new, Change::InsertManagedObject).await
+    create(context, id, new, None).await
 }
 
-/// Creates a managed object with the write that `change` returns for it.
-async fn create_by(
+/// Creates a managed object, with an upload as its file.
+async fn create(
     context: &WriteContext,
     id: ManagedObjectId,
     new: NewObject,
-    change: impl FnOnce(TenantId, Arc<ManagedObject>) -> Change,
+    file: Option<BinaryId>,
 ) -> Result<Arc<ManagedObject>> {
     let NewObject { object, origin } = new;
     let stores = origin.mode.stores();
@@ -51,7 +52,8 @@ async fn create_by(
         let new_source =
             is_device(&object.fragments).then(|| NewSource::of(&context.database, &context.tenant));
         Box::pin(context.database.recount_devices(&context.tenant, &object.fragments)).await;
-        let change = change(context.tenant.clone(), object.clone());
+        let to_insert = ObjectToInsert { object: object.clone(), file };
+        let change = Change::InsertManagedObject(context.tenant.clone(), to_insert);
         let written = context.commit_stored(change, &origin, id, published).await?;
         if !matches!(written, Written::Stored) {
             // Its upload was deleted as abandoned. An object without its file must not exist.
@@ -79,5 +81,5 @@ pub(crate) async fn create_binary(
     new: NewObject,
     binary: BinaryId,
 ) -> Result<Arc<ManagedObject>> {
-    create_by(context, id, new, |tenant, object| Change::InsertBinary(tenant, object, binary)).await
+    create(context, id, new, Some(binary)).await
 }

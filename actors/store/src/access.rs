@@ -10,6 +10,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use tokio_postgres::Row;
 
+use crate::prepared::PreparedQueries;
 use crate::shared_lookups::Lookup;
 use crate::{Database, Pool, take};
 
@@ -59,8 +60,7 @@ pub async fn find_source(
     tenant: &TenantId,
     id: ManagedObjectId,
 ) -> Result<Option<SourceObject>> {
-    let statement = client.prepare_cached(LINEAGE).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let rows = client.rows(LINEAGE, &[&tenant.as_str(), &id.0]).await?;
     let Some(first) = rows.first().filter(|row| row.get::<_, i64>(0) == id.0) else { return Ok(None) };
     let lineage = rows.iter().map(|row| Ancestor {
         id: ManagedObjectId(row.get(0)),
@@ -80,10 +80,8 @@ pub async fn list_lineages(
     tenant: &TenantId,
     ids: &[ManagedObjectId],
 ) -> Result<HashMap<ManagedObjectId, Arc<[ManagedObjectId]>>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(LIST_LINEAGES).await?;
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = database.loader().await?.rows(LIST_LINEAGES, &[&tenant.as_str(), &ids]).await?;
     let lineage = |row: &Row| row.get::<_, Vec<i64>>(1).into_iter().map(ManagedObjectId).collect();
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), lineage(row))).collect())
 }
@@ -111,9 +109,8 @@ impl Lookup for LineageLookup {
     async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Vec<Ancestor>>> {
         let client = take(&self.0).await?;
         let (tenants, ids) = columns(keys);
-        let statement = client.prepare_cached(LIST_ANCESTORS).await?;
         let mut lineages: HashMap<_, Vec<Ancestor>> = HashMap::with_capacity(keys.len());
-        for row in client.query(&statement, &[&tenants, &ids]).await? {
+        for row in client.rows(LIST_ANCESTORS, &[&tenants, &ids]).await? {
             let key = (TenantId::parse(row.get(0))?, ManagedObjectId(row.get(1)));
             let above = ancestor(&row);
             lineages.entry(key).or_default().push(above);
@@ -148,9 +145,8 @@ impl Lookup for SourceLookup {
     async fn load(&self, keys: &[Key]) -> Result<HashMap<Key, Arc<SourceObject>>> {
         let client = take(&self.0).await?;
         let (tenants, ids) = columns(keys);
-        let statement = client.prepare_cached(LIST_SOURCES).await?;
         let mut sources: HashMap<Key, SourceObject> = HashMap::with_capacity(keys.len());
-        for row in client.query(&statement, &[&tenants, &ids]).await? {
+        for row in client.rows(LIST_SOURCES, &[&tenants, &ids]).await? {
             let id = ManagedObjectId(row.get(1));
             let source = sources.entry((TenantId::parse(row.get(0))?, id)).or_default();
             let above = ancestor(&row);
@@ -191,8 +187,7 @@ pub async fn find_shared_source(
 /// `Refused` when managed objects are owned by this name; `Unavailable` or `Database`.
 pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &str) -> Result<()> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(OWNS_OBJECTS).await?;
-    if client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+    if client.row(OWNS_OBJECTS, &[&tenant.as_str(), &name]).await?.get(0) {
         Err(Error::Refused(
             "objects are owned by this name, such as those of a deleted user; ROLE_USER_MANAGEMENT_ADMIN may create \
              the user",
@@ -207,8 +202,7 @@ pub async fn ensure_owns_nothing(database: &Database, tenant: &TenantId, name: &
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
 pub async fn count_owned(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<i64> {
-    let statement = client.prepare_cached(COUNT_OWNED).await?;
-    Ok(client.query_one(&statement, &[&tenant.as_str(), &name, &MOST_COUNTED]).await?.get(0))
+    Ok(client.row(COUNT_OWNED, &[&tenant.as_str(), &name, &MOST_COUNTED]).await?.get(0))
 }
 
 /// Authorizes a caller to read or write data of this managed object. `has_fragment` returns whether the data holds a

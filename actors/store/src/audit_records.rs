@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::ordered_scan::{OrderedScan, ScanWindow, Visibility, limited_page};
 use crate::rows::fragments;
@@ -124,9 +125,7 @@ pub async fn get_audit_record(
     tenant: &TenantId,
     id: AuditRecordId,
 ) -> Result<AuditRecord> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::AuditRecord, id))?)
 }
 
@@ -155,8 +154,7 @@ pub async fn list_audit_records(
         (true, TimeOrder::OldestFirst) => Order::OldestFirst("r.time", "r.id"),
         (true, TimeOrder::NewestFirst) => Order::NewestFirst("r.time", "r.id"),
     };
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, order, page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client.rows(&filtered.page(COLUMNS, order, page), &filtered.parameters()).await?;
     let records = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
     let position =
         |record: &AuditRecord| Position { time: record.time.instant(), id: record.id.map_or(0, |id| id.0) };
@@ -227,9 +225,7 @@ pub async fn delete_audit_records(
     let mut filtered = filtered(tenant, filter);
     let delete = filtered.delete("audit_records", "r.id", DELETED_AT_ONCE);
     loop {
-        let client = database.reader().await?;
-        let statement = client.prepare_cached(&delete).await?;
-        let deleted = client.execute(&statement, &filtered.parameters()).await?;
+        let deleted = database.reader().await?.run(&delete, &filtered.parameters()).await?;
         if deleted < DELETED_AT_ONCE as u64 {
             return Ok(());
         }

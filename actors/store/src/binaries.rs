@@ -15,10 +15,10 @@ use platform_model::data::binary::Binary;
 use platform_model::data::event_binary::Content;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
-use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 pub(crate) const DELETE_REPLACED: &str = include_str!("../../../sql/queries/binaries/delete_replaced.sql");
 pub(crate) const ATTACH: &str = include_str!("../../../sql/queries/binaries/attach.sql");
@@ -67,9 +67,7 @@ impl Upload {
     pub async fn begin(database: &Database, tenant: &TenantId, id: i64) -> Result<Self> {
         database.ensure_room()?;
         database.ensure_stored_quota(tenant)?;
-        let client = database.reader().await?;
-        let statement = client.prepare_cached(INSERT).await?;
-        client.execute(&statement, &[&tenant.as_str(), &id]).await?;
+        database.reader().await?.run(INSERT, &[&tenant.as_str(), &id]).await?;
         Ok(Self {
             database: database.clone(),
             tenant: tenant.clone(),
@@ -112,11 +110,13 @@ impl Upload {
         if !self.rest.is_empty() {
             self.store_chunk().await?;
         }
-        let client = self.database.reader().await?;
-        let statement = client.prepare_cached(FINISH).await?;
         let tenant = self.tenant.as_str();
-        let finished =
-            client.execute(&statement, &[&tenant, &self.id.0, &name, &content_type, &self.length]).await?;
+        let finished = self
+            .database
+            .reader()
+            .await?
+            .run(FINISH, &[&tenant, &self.id.0, &name, &content_type, &self.length])
+            .await?;
         match finished {
             0 => Err(Error::not_found(Noun::Binary, self.id)),
             _ => Ok(Binary { id: self.id, name, content_type, length: self.length }),
@@ -130,10 +130,12 @@ impl Upload {
 
     async fn store_chunk(&mut self) -> Result<()> {
         self.database.ensure_room()?;
-        let client = self.database.reader().await?;
-        let statement = client.prepare_cached(INSERT_CHUNK).await?;
         let tenant = self.tenant.as_str();
-        client.execute(&statement, &[&tenant, &self.id.0, &self.chunks, &&self.rest[..]]).await?;
+        self.database
+            .reader()
+            .await?
+            .run(INSERT_CHUNK, &[&tenant, &self.id.0, &self.chunks, &&self.rest[..]])
+            .await?;
         self.chunks += 1;
         self.rest.clear();
         Ok(())
@@ -155,9 +157,7 @@ impl Drop for Upload {
 }
 
 async fn delete_unfinished(database: &Database, tenant: &TenantId, id: BinaryId) -> Result<()> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(DELETE_UNFINISHED).await?;
-    client.execute(&statement, &[&tenant.as_str(), &id.0]).await?;
+    database.reader().await?.run(DELETE_UNFINISHED, &[&tenant.as_str(), &id.0]).await?;
     Ok(())
 }
 
@@ -171,9 +171,7 @@ pub(crate) struct UploadOfObject<'a> {
 /// Attaches uploads to managed objects, in the transaction that writes these objects, and deletes their old binaries.
 /// Returns the ids of the uploads that were attached; for the others, the upload or the object no longer exists.
 pub(crate) async fn attach_binaries(
-    client: &tokio_postgres::Client,
-    delete_replaced: &Statement,
-    attach: &Statement,
+    client: &impl GenericClient,
     rows: &[UploadOfObject<'_>],
 ) -> Result<HashSet<i64>> {
     if rows.is_empty() {
@@ -186,8 +184,8 @@ pub(crate) async fn attach_binaries(
     // Polled in this order, so sent in this order.
     let (deleted, attached) = tokio::join!(
         biased;
-        client.execute(delete_replaced, &parameters),
-        client.query(attach, &parameters),
+        client.run(DELETE_REPLACED, &parameters),
+        client.rows(ATTACH, &parameters),
     );
     deleted?;
     Ok(attached?.iter().map(|row| row.get(0)).collect())
@@ -203,9 +201,8 @@ pub(crate) async fn attach_to_event(
     event: EventId,
     content: &Content,
 ) -> Result<()> {
-    let statement = client.prepare_cached(ATTACH_TO_EVENT).await?;
     let (id, incomplete) = (content.binary().id.0, content.is_incomplete());
-    let attached = client.execute(&statement, &[&tenant.as_str(), &id, &event.0, &incomplete]).await?;
+    let attached = client.run(ATTACH_TO_EVENT, &[&tenant.as_str(), &id, &event.0, &incomplete]).await?;
     found(attached)
 }
 
@@ -221,13 +218,10 @@ pub(crate) async fn append(
     upload: BinaryId,
 ) -> Result<()> {
     let (tenant, binary) = (tenant.as_str(), content.binary());
-    let statement = client.prepare_cached(MOVE_CHUNKS).await?;
-    found(client.execute(&statement, &[&tenant, &upload.0, &binary.id.0]).await?)?;
-    let statement = client.prepare_cached(DELETE_UNFINISHED).await?;
-    found(client.execute(&statement, &[&tenant, &upload.0]).await?)?;
-    let statement = client.prepare_cached(EXTEND).await?;
+    found(client.run(MOVE_CHUNKS, &[&tenant, &upload.0, &binary.id.0]).await?)?;
+    found(client.run(DELETE_UNFINISHED, &[&tenant, &upload.0]).await?)?;
     let incomplete = content.is_incomplete();
-    found(client.execute(&statement, &[&tenant, &binary.id.0, &binary.length, &incomplete]).await?)
+    found(client.run(EXTEND, &[&tenant, &binary.id.0, &binary.length, &incomplete]).await?)
 }
 
 /// Deletes the file of an event, complete or not, in the transaction that changes the event.
@@ -239,8 +233,7 @@ pub(crate) async fn delete_of_event(
     tenant: &TenantId,
     event: EventId,
 ) -> Result<()> {
-    let statement = client.prepare_cached(DELETE_OF_EVENT).await?;
-    client.execute(&statement, &[&tenant.as_str(), &event.0]).await?;
+    client.run(DELETE_OF_EVENT, &[&tenant.as_str(), &event.0]).await?;
     Ok(())
 }
 
@@ -271,9 +264,7 @@ pub struct GivenUp {
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn list_given_up(database: &Database, after: Duration) -> Result<Vec<GivenUp>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(LIST_GIVEN_UP).await?;
-    let rows = client.query(&statement, &[&after.as_secs_f64(), &SWEPT_AT_ONCE]).await?;
+    let rows = database.loader().await?.rows(LIST_GIVEN_UP, &[&after.as_secs_f64(), &SWEPT_AT_ONCE]).await?;
     rows.iter()
         .map(|row| {
             Ok(GivenUp {
@@ -292,9 +283,7 @@ pub async fn list_given_up(database: &Database, after: Duration) -> Result<Vec<G
 /// # Errors
 /// `NotFound` when the object does not exist or has no binary, `Unavailable` or `Database`.
 pub async fn get_binary(database: &Database, tenant: &TenantId, object: ManagedObjectId) -> Result<Binary> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &object.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &object.0]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Binary, object))?;
     Ok(Binary { id: BinaryId(row.get(0)), name: row.get(1), content_type: row.get(2), length: row.get(3) })
 }
@@ -309,9 +298,7 @@ pub async fn read_chunk(
     binary: BinaryId,
     number: i32,
 ) -> Result<Bytes> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_CHUNK).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &binary.0, &number]).await?;
+    let row = database.reader().await?.find(FIND_CHUNK, &[&tenant.as_str(), &binary.0, &number]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Binary, binary))?;
     Ok(Bytes::from(row.get::<_, Vec<u8>>(0)))
 }
@@ -336,10 +323,8 @@ pub async fn find_chunk_with(
     binary: BinaryId,
     place: u64,
 ) -> Result<ChunkPosition> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_CHUNK_WITH).await?;
     let place = i64::try_from(place).unwrap_or(i64::MAX);
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &binary.0, &place]).await?;
+    let row = database.reader().await?.find(FIND_CHUNK_WITH, &[&tenant.as_str(), &binary.0, &place]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Binary, binary))?;
     Ok(ChunkPosition { number: row.get(0), start: row.get::<_, i64>(1).unsigned_abs() })
 }
@@ -351,8 +336,7 @@ pub async fn find_chunk_with(
 pub async fn sweep(database: &Database) -> Result<()> {
     loop {
         let client = database.loader().await?;
-        let statement = client.prepare_cached(SWEEP).await?;
-        if client.execute(&statement, &[&SWEPT_AT_ONCE]).await? < SWEPT_AT_ONCE as u64 {
+        if client.run(SWEEP, &[&SWEPT_AT_ONCE]).await? < SWEPT_AT_ONCE as u64 {
             return Ok(());
         }
     }

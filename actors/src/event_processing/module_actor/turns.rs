@@ -1,12 +1,12 @@
 //! The turns of the modules of a thread. Tenants take turns one after the other, however many modules they have, and
 //! the modules of a tenant share the turns of their tenant one after the other.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
+use platform_store::lines::Lines;
 
 use super::ModuleActor;
 
@@ -23,8 +23,8 @@ pub(crate) struct ModuleTurns(Arc<Mutex<State>>);
 struct State {
     /// Whether a module has the turn.
     is_taken: bool,
-    /// The waiting modules by tenant, with the next tenant at the front.
-    waiting: VecDeque<(TenantId, VecDeque<Recipient<TakeTurn>>)>,
+    /// The waiting modules by tenant.
+    waiting: Lines<TenantId, Recipient<TakeTurn>>,
 }
 
 /// The right to compute. When it is dropped, the next module has the turn.
@@ -38,25 +38,15 @@ impl ModuleTurns {
             state.is_taken = true;
             return Some(ModuleTurn(self.clone()));
         }
-        let known = state.waiting.iter_mut().find(|(waiting, _)| waiting == tenant);
-        match known {
-            Some((_, modules)) => modules.push_back(module),
-            None => state.waiting.push_back((tenant.clone(), VecDeque::from([module]))),
-        }
+        state.waiting.push(tenant, module);
         None
     }
 
-    /// Returns the module whose turn is next, and moves its tenant to the end of the line.
+    /// Returns the module whose turn is next.
     fn next(&self) -> Option<Recipient<TakeTurn>> {
         let mut state = self.0.lock();
-        let Some((tenant, mut modules)) = state.waiting.pop_front() else {
-            state.is_taken = false;
-            return None;
-        };
-        let next = modules.pop_front();
-        if !modules.is_empty() {
-            state.waiting.push_back((tenant, modules));
-        }
+        let next = state.waiting.pop();
+        state.is_taken = next.is_some();
         next
     }
 }

@@ -5,7 +5,7 @@
 //! the API applies. A module never waits for its writes. An error is a fault of the statement, which is
 //! reported to the module's actor later.
 
-mod allowance;
+mod backlog;
 mod body;
 mod carrying_out;
 pub(super) mod cells;
@@ -19,7 +19,6 @@ mod tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 use actix::prelude::*;
 use platform_epl::stream::OutputStream;
@@ -28,6 +27,7 @@ use platform_model::id::{ModuleId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::links::Links;
 use platform_model::origin::Depth;
+use platform_model::rate::{Pace, Rate};
 use platform_store::Database;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -35,7 +35,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use super::OutboundRequest;
 use super::module_actor::{Faulted, TooManyWrites};
 use crate::platform::Platform;
-use allowance::{Allowance, Backlog, BacklogLimit};
+use backlog::{Backlog, BacklogLimit};
 use queue::{Order, Queue};
 
 /// The maximum number of module writes in a causal chain; a further write is a fault.
@@ -54,7 +54,9 @@ pub(crate) struct TenantWrites {
     /// The database through which a write reads the objects that it changes; see [`Database::apart`].
     reads: Database,
     links: Links,
-    allowance: Allowance,
+    /// The rate of all modules of the tenant. It stops two modules that multiply each other's rows by means of timers,
+    /// where the depth does not grow.
+    rate: Rate,
     requests: mpsc::Sender<OutboundRequest>,
     requests_under_way: Semaphore,
 }
@@ -71,9 +73,9 @@ impl TenantWrites {
         requests: mpsc::Sender<OutboundRequest>,
     ) -> Self {
         let (per_second, at_once) = (limits.module_writes_per_second, limits.module_writes_at_once);
-        let allowance = Allowance::new(per_second, at_once, Instant::now());
+        let rate = Rate::limited(Pace::per_second(per_second.into(), at_once.into()));
         let requests_under_way = Semaphore::new(REQUESTS);
-        Self { platform, tenant, fence, reads, links, allowance, requests, requests_under_way }
+        Self { platform, tenant, fence, reads, links, rate, requests, requests_under_way }
     }
 }
 
@@ -124,7 +126,7 @@ impl Writes {
             );
             return self.faults.do_send(Faulted { statement, fault });
         }
-        let place = if self.shared.allowance.take(Instant::now()) {
+        let place = if self.shared.rate.admit(1).is_ok() {
             self.backlog.place(row.weight as usize, WAITING)
         } else {
             None

@@ -14,7 +14,7 @@ use platform_model::origin::Depth;
 use platform_model::origin::Origin;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::allowance::BacklogSpace;
+use super::backlog::BacklogSpace;
 use super::lanes::Lanes;
 use super::module_write::ModuleWrite;
 use super::request::RequestRow;

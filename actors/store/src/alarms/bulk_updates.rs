@@ -26,6 +26,7 @@ use tokio_postgres::types::ToSql;
 use crate::alarms::collection::{AlarmRange, list_ids};
 use crate::alarms::from_row;
 use crate::leases::Hold;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended};
 use crate::statistics::Counted;
 use crate::{Database, PATIENCE};
@@ -169,8 +170,7 @@ async fn step(
 ) -> Result<Step> {
     let client = database.reader().await?;
     let (ids, next) = list_ids(&client, tenant, filter, part).await?;
-    let statement = client.prepare_cached(LIST_SOURCES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = client.rows(LIST_SOURCES, &[&tenant.as_str(), &ids]).await?;
     Ok(Step { ids, sources: rows.iter().map(|row| ManagedObjectId(row.get(0))).collect(), next })
 }
 
@@ -216,9 +216,8 @@ async fn holds(transaction: &Transaction<'_>, held: &Held, lease: Duration, step
     let (tenant, id, fence) = (&held.tenant.as_str(), &held.id, &held.fence);
     let noted = match step.next {
         Some(next) => {
-            let statement = transaction.prepare_cached(ADVANCE).await?;
             let lease = lease.as_secs_f64();
-            transaction.execute(&statement, &[tenant, id, fence, &next.time, &next.id, &lease]).await?
+            transaction.run(ADVANCE, &[tenant, id, fence, &next.time, &next.id, &lease]).await?
         }
         None => transaction.execute(DELETE, &[tenant, id, fence]).await?,
     };
@@ -247,8 +246,7 @@ async fn update_statuses(
         &&*asked.user,
         &asked.application,
     ];
-    let statement = transaction.prepare_cached(UPDATE_STATUSES).await?;
-    transaction.query(&statement, &parameters).await?.iter().map(from_row).collect()
+    transaction.rows(UPDATE_STATUSES, &parameters).await?.iter().map(from_row).collect()
 }
 
 /// Returns the id of the last alarm. Alarms that are raised later have larger ids.
@@ -297,10 +295,9 @@ pub async fn delete_step(
         let mut client = database.reader().await?;
         let transaction = client.transaction().await?;
         transaction.batch_execute(PATIENCE).await?;
-        let statement = transaction.prepare_cached(DELETE_MANY).await?;
         let parameters: [&(dyn ToSql + Sync); 4] =
             [&tenant.as_str(), &step.ids, &statuses(filter), &severities(filter)];
-        let rows = transaction.query(&statement, &parameters).await?;
+        let rows = transaction.rows(DELETE_MANY, &parameters).await?;
         let gone: Vec<_> =
             rows.iter().map(|row| (AlarmId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
         let publications = notices.describe(&gone, PublishedChange::AlarmDeleted);

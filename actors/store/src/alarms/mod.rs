@@ -6,20 +6,25 @@ pub mod collection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use deadpool_postgres::GenericClient;
 use platform_model::data::alarm::{Alarm, AlarmStatus, Severity};
 use platform_model::data::audit_record::NewAuditRecord;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{AlarmId, ManagedObjectId, TenantId};
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::rows::fragments;
+use crate::signatures::Signatures;
+use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const RAISE: &str = include_str!("../../../../sql/queries/alarms/raise.sql");
-pub(crate) const COUNT_REPETITION: &str = include_str!("../../../../sql/queries/alarms/count_repetition.sql");
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/alarms/update.sql");
+const RAISE: &str = include_str!("../../../../sql/queries/alarms/raise.sql");
+const COUNT_REPETITION: &str = include_str!("../../../../sql/queries/alarms/count_repetition.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/alarms/update.sql");
 const FIND_OPEN: &str = include_str!("../../../../sql/queries/alarms/find_open.sql");
 const FIND: &str = include_str!("../../../../sql/queries/alarms/find.sql");
 
@@ -51,67 +56,99 @@ pub struct SentAlarm {
 ///
 ///
 /// The rows are sorted, so that two processes that raise the same alarms lock them in the same order.
-pub(crate) async fn raise_alarms(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &mut [(&TenantId, &SentAlarm)],
-) -> Result<HashMap<(i64, String), Alarm>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
+#[derive(Debug)]
+pub(crate) struct RaiseAlarm;
+
+impl WriteKind for RaiseAlarm {
+    type Change = SentAlarm;
+    type Outcomes = HashMap<(i64, String), Alarm>;
+    type Written = Alarm;
+
+    const STATEMENTS: &'static [&'static str] = &[RAISE];
+    const COUNTED: Counted = Counted::AlarmCreated;
+    const ADDED: Added<'static> = Added::Data;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        rows.sort_unstable_by_key(|(tenant, sent)| (*tenant, sent.alarm.source, &sent.alarm.type_));
+        let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = alarms().map(|alarm| alarm.id.map_or(0, |id| id.0)).collect();
+        let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
+        let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
+        let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
+        let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
+        let texts: Vec<&str> = alarms().map(|alarm| &*alarm.text).collect();
+        let statuses: Vec<&str> = alarms().map(|alarm| alarm.status.as_str()).collect();
+        let severities: Vec<&str> = alarms().map(|alarm| alarm.severity.as_str()).collect();
+        let created: Vec<_> = alarms().map(|alarm| alarm.creation_time.instant()).collect();
+        let fragments: Vec<String> = alarms().map(|alarm| alarm.fragments.to_json()).collect();
+        let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+        let silent_since: Vec<_> =
+            rows.iter().map(|(_, sent)| sent.silent_since.map(Timestamp::instant)).collect();
+        let parameters: [&(dyn ToSql + Sync); 13] = [
+            &tenants,
+            &ids,
+            &sources,
+            &types,
+            &times,
+            &offsets,
+            &texts,
+            &statuses,
+            &severities,
+            &created,
+            &fragments,
+            &owners,
+            &silent_since,
+        ];
+        by_key(client.rows(RAISE, &parameters).await?)
     }
-    rows.sort_unstable_by_key(|(tenant, sent)| (*tenant, sent.alarm.source, &sent.alarm.type_));
-    let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = alarms().map(|alarm| alarm.id.map_or(0, |id| id.0)).collect();
-    let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
-    let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
-    let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
-    let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
-    let texts: Vec<&str> = alarms().map(|alarm| &*alarm.text).collect();
-    let statuses: Vec<&str> = alarms().map(|alarm| alarm.status.as_str()).collect();
-    let severities: Vec<&str> = alarms().map(|alarm| alarm.severity.as_str()).collect();
-    let created: Vec<_> = alarms().map(|alarm| alarm.creation_time.instant()).collect();
-    let fragments: Vec<String> = alarms().map(|alarm| alarm.fragments.to_json()).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
-    let silent_since: Vec<_> =
-        rows.iter().map(|(_, sent)| sent.silent_since.map(Timestamp::instant)).collect();
-    let parameters: [&(dyn ToSql + Sync); 13] = [
-        &tenants,
-        &ids,
-        &sources,
-        &types,
-        &times,
-        &offsets,
-        &texts,
-        &statuses,
-        &severities,
-        &created,
-        &fragments,
-        &owners,
-        &silent_since,
-    ];
-    by_key(client.query(statement, &parameters).await?)
+
+    fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
+        outcomes.remove(&key(&sent.alarm))
+    }
+
+    fn counted(_: &Self::Change, alarm: &Self::Written) -> (Counted, u64) {
+        (if alarm.count == 1 { Self::COUNTED } else { Counted::AlarmUpdated }, 1)
+    }
 }
 
 /// Increments the count of alarms that are open already and returns them as they stand now, by source and type. An
 /// alarm is left out when it is not open, or when its source does not exist or does not belong to the caller.
-pub(crate) async fn count_repetitions(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &SentAlarm)],
-) -> Result<HashMap<(i64, String), Alarm>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
+#[derive(Debug)]
+pub(crate) struct CountRepetition;
+
+impl WriteKind for CountRepetition {
+    type Change = SentAlarm;
+    type Outcomes = HashMap<(i64, String), Alarm>;
+    type Written = Alarm;
+
+    const STATEMENTS: &'static [&'static str] = &[COUNT_REPETITION];
+    const COUNTED: Counted = Counted::AlarmUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
+        let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
+        let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
+        let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
+        let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+        let parameters: [&(dyn ToSql + Sync); 6] = [&tenants, &sources, &types, &times, &offsets, &owners];
+        by_key(client.rows(COUNT_REPETITION, &parameters).await?)
     }
-    let alarms = || rows.iter().map(|(_, sent)| &sent.alarm);
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let sources: Vec<i64> = alarms().map(|alarm| alarm.source.0).collect();
-    let types: Vec<&str> = alarms().map(|alarm| &*alarm.type_).collect();
-    let times: Vec<_> = alarms().map(|alarm| alarm.time.instant()).collect();
-    let offsets: Vec<i16> = alarms().map(|alarm| alarm.time.offset_minutes()).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
-    let parameters: [&(dyn ToSql + Sync); 6] = [&tenants, &sources, &types, &times, &offsets, &owners];
-    by_key(client.query(statement, &parameters).await?)
+
+    fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
+        outcomes.remove(&key(&sent.alarm))
+    }
 }
 
 fn by_key(rows: Vec<Row>) -> Result<HashMap<(i64, String), Alarm>> {
@@ -119,57 +156,72 @@ fn by_key(rows: Vec<Row>) -> Result<HashMap<(i64, String), Alarm>> {
 }
 
 /// Returns the key of an alarm among the open alarms of one batch. Ids of sources are unique over all tenants.
-pub(crate) fn key(alarm: &Alarm) -> (i64, String) {
+fn key(alarm: &Alarm) -> (i64, String) {
     (alarm.source.0, alarm.type_.clone())
 }
 
 /// Updates alarms, inserts their audit records and returns the alarms as they stand now, by id. Alarms that were
 /// changed since they were read are left out.
-pub(crate) async fn update_alarms(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &AlarmUpdate)],
-) -> Result<HashMap<i64, Alarm>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
+#[derive(Debug)]
+pub(crate) struct UpdateAlarm;
+
+impl WriteKind for UpdateAlarm {
+    type Change = AlarmUpdate;
+    type Outcomes = HashMap<i64, Alarm>;
+    type Written = Alarm;
+
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::AlarmUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.id.map_or(0, |id| id.0)).collect();
+        let revisions: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.revision).collect();
+        let texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.alarm.text).collect();
+        let statuses: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.status.as_str()).collect();
+        let severities: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.severity.as_str()).collect();
+        let fragments: Vec<String> =
+            rows.iter().map(|(_, update)| update.alarm.fragments.to_json()).collect();
+        let audit_ids: Vec<i64> = rows.iter().map(|(_, update)| update.audit_id).collect();
+        let audit_times: Vec<_> = rows.iter().map(|(_, update)| update.audit.time.instant()).collect();
+        let audit_texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.text).collect();
+        let users: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.user).collect();
+        let applications: Vec<Option<&str>> =
+            rows.iter().map(|(_, update)| update.audit.application.as_deref()).collect();
+        let audit_severities: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.severity).collect();
+        let changes: Vec<String> = rows
+            .iter()
+            .map(|(_, update)| {
+                serde_json::to_string(&update.audit.changes).expect("changes have string keys only")
+            })
+            .collect();
+        let parameters: [&(dyn ToSql + Sync); 14] = [
+            &tenants,
+            &ids,
+            &revisions,
+            &texts,
+            &statuses,
+            &severities,
+            &fragments,
+            &audit_ids,
+            &audit_times,
+            &audit_texts,
+            &users,
+            &applications,
+            &audit_severities,
+            &changes,
+        ];
+        by_id(client.rows(UPDATE, &parameters).await?)
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.id.map_or(0, |id| id.0)).collect();
-    let revisions: Vec<i64> = rows.iter().map(|(_, update)| update.alarm.revision).collect();
-    let texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.alarm.text).collect();
-    let statuses: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.status.as_str()).collect();
-    let severities: Vec<&str> = rows.iter().map(|(_, update)| update.alarm.severity.as_str()).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, update)| update.alarm.fragments.to_json()).collect();
-    let audit_ids: Vec<i64> = rows.iter().map(|(_, update)| update.audit_id).collect();
-    let audit_times: Vec<_> = rows.iter().map(|(_, update)| update.audit.time.instant()).collect();
-    let audit_texts: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.text).collect();
-    let users: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.user).collect();
-    let applications: Vec<Option<&str>> =
-        rows.iter().map(|(_, update)| update.audit.application.as_deref()).collect();
-    let audit_severities: Vec<&str> = rows.iter().map(|(_, update)| &*update.audit.severity).collect();
-    let changes: Vec<String> = rows
-        .iter()
-        .map(|(_, update)| {
-            serde_json::to_string(&update.audit.changes).expect("changes have string keys only")
-        })
-        .collect();
-    let parameters: [&(dyn ToSql + Sync); 14] = [
-        &tenants,
-        &ids,
-        &revisions,
-        &texts,
-        &statuses,
-        &severities,
-        &fragments,
-        &audit_ids,
-        &audit_times,
-        &audit_texts,
-        &users,
-        &applications,
-        &audit_severities,
-        &changes,
-    ];
-    by_id(client.query(statement, &parameters).await?)
+
+    fn written(outcomes: &mut Self::Outcomes, update: &Self::Change) -> Option<Self::Written> {
+        outcomes.remove(&update.alarm.id?.0)
+    }
 }
 
 /// Returns an alarm with the name of its source.
@@ -177,9 +229,7 @@ pub(crate) async fn update_alarms(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_alarm(database: &Database, tenant: &TenantId, id: AlarmId) -> Result<Alarm> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Alarm, id))?)
 }
 
@@ -193,9 +243,7 @@ pub async fn find_open_alarm(
     source: ManagedObjectId,
     type_: &str,
 ) -> Result<Option<Alarm>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_OPEN).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &source.0, &type_]).await?;
+    let row = database.loader().await?.find(FIND_OPEN, &[&tenant.as_str(), &source.0, &type_]).await?;
     row.as_ref().map(from_row).transpose()
 }
 

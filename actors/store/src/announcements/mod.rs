@@ -24,6 +24,8 @@ use platform_model::id::TenantId;
 use platform_model::realtime::publication::Publication;
 use platform_model::users::user::Administration;
 
+use crate::prepared::PreparedQueries;
+
 use super::publications::Ended;
 use super::signatures::Signatures;
 use super::{Connection, Database};
@@ -198,8 +200,7 @@ impl Announcements {
         let marked = payloads.map(|payload| format!("{mark}:{payload}"));
         let payloads: Vec<String> =
             marked.map(|payload| database.signatures.sign(CHANNEL, &payload).into_owned()).collect();
-        let statement = transaction.prepare_cached(NOTIFY).await?;
-        transaction.execute(&statement, &[&CHANNEL, &payloads]).await?;
+        transaction.run(NOTIFY, &[&CHANNEL, &payloads]).await?;
         Ok(sent)
     }
 }

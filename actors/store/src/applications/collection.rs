@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::applications::{SeenApplication, seen_from_row};
+use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
 
 const IDS_VISIBLE: &str = include_str!("../../../../sql/queries/applications/ids_visible.sql");
@@ -79,8 +80,7 @@ pub async fn list_applications(
          )) ORDER BY a.id",
         last - 1
     );
-    let statement = client.prepare_cached(&statement).await?;
-    let rows = client.query(&statement, &parameters).await?;
+    let rows = client.rows(&statement, &parameters).await?;
     let applications = rows.iter().map(seen_from_row).collect::<Result<Vec<_>>>()?;
     let page = page_of(applications, page, |seen| Position::of_id(seen.application.id.0));
     Ok(Page { count, ..page })

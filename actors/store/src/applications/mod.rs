@@ -11,7 +11,7 @@ pub mod versions;
 
 use std::sync::atomic::Ordering;
 
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::Transaction;
 use platform_model::applications::application::{Application, ApplicationType, Availability, TenantRelation};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
@@ -21,6 +21,7 @@ use tokio_postgres::types::Json;
 
 use crate::Database;
 use crate::announcements::{self, Announcements, Change};
+use crate::prepared::PreparedQueries;
 
 const GET: &str = include_str!("../../../../sql/queries/applications/get.sql");
 const SEE: &str = include_str!("../../../../sql/queries/applications/see.sql");
@@ -62,9 +63,7 @@ pub(crate) async fn change<T>(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_application(database: &Database, id: ApplicationId) -> Result<Application> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(GET).await?;
-    let row = client.query_opt(&statement, &[&id.0]).await?;
+    let row = database.loader().await?.find(GET, &[&id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
 }
 
@@ -86,9 +85,7 @@ pub async fn see_application(
     tenant: &TenantId,
     id: ApplicationId,
 ) -> Result<SeenApplication> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(SEE).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.loader().await?.find(SEE, &[&tenant.as_str(), &id.0]).await?;
     seen_from_row(&row.ok_or_else(|| Error::not_found(Noun::Application, id))?)
 }
 
@@ -101,9 +98,7 @@ pub async fn find_application_at(
     tenant: &TenantId,
     context_path: &str,
 ) -> Result<Option<(Application, TenantRelation)>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_AT).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &context_path]).await?;
+    let row = database.loader().await?.find(FIND_AT, &[&tenant.as_str(), &context_path]).await?;
     row.map(|row| {
         let relation = if row.get(14) { TenantRelation::Uses } else { TenantRelation::Sees };
         Ok((from_row(&row)?, relation))
@@ -117,9 +112,7 @@ pub async fn find_application_at(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn find_application_by_key(database: &Database, key_hash: &str) -> Result<Option<String>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_BY_KEY).await?;
-    let row = client.query_opt(&statement, &[&key_hash]).await?;
+    let row = database.loader().await?.find(FIND_BY_KEY, &[&key_hash]).await?;
     Ok(row.map(|row| row.get(0)))
 }
 

@@ -9,6 +9,7 @@ use platform_model::role::{self, Role};
 use crate::Database;
 use crate::announcements::{Announcements, Change, Holders, RightsChange};
 use crate::applications::users::tenants_of;
+use crate::prepared::PreparedQueries;
 
 const LIST: &str = include_str!("../../../../sql/queries/application_roles/list.sql");
 const FIND: &str = include_str!("../../../../sql/queries/application_roles/find.sql");
@@ -29,9 +30,7 @@ const MOST: i64 = 10_000;
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
 pub async fn list_roles(database: &Database, tenant: &TenantId) -> Result<Vec<Role>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &MOST]).await?;
+    let rows = database.reader().await?.rows(LIST, &[&tenant.as_str(), &MOST]).await?;
     let defined = rows.iter().map(|row| row.get::<_, &str>(0)).filter(|name| role::may_be_defined(name));
     let mut names: Vec<&str> = defined.chain(role::ALL).collect();
     names.sort_unstable();
@@ -52,8 +51,7 @@ pub async fn get_role(database: &Database, tenant: &TenantId, name: &str) -> Res
         return Err(unknown);
     }
     let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    if client.query_one(&statement, &[&tenant.as_str(), &name]).await?.get(0) {
+    if client.row(FIND, &[&tenant.as_str(), &name]).await?.get(0) {
         Ok(Role { name: name.into() })
     } else {
         Err(unknown)

@@ -8,6 +8,7 @@ use platform_model::id::ApplicationId;
 use crate::Database;
 use crate::announcements::{Change, change};
 use crate::applications;
+use crate::prepared::PreparedQueries;
 
 const FIND: &str = include_str!("../../../../sql/queries/application_routes/find.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/application_routes/update.sql");
@@ -58,7 +59,5 @@ pub async fn set_route(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn list_routed(database: &Database) -> Result<Vec<Application>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(LIST).await?;
-    client.query(&statement, &[]).await?.iter().map(applications::from_row).collect()
+    database.loader().await?.rows(LIST, &[]).await?.iter().map(applications::from_row).collect()
 }

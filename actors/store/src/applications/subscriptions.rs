@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::applications::users::{UserSecret, dismiss, enter_service_user};
 use crate::applications::{self, change};
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 
 const KEEP_APPLICATION: &str = include_str!("../../../../sql/queries/applications/keep.sql");
@@ -158,8 +159,7 @@ async fn read(
 ) -> Result<Page<ApplicationReference>> {
     let client = database.reader().await?;
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id(id), page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client.rows(&filtered.page(COLUMNS, Order::Id(id), page), &filtered.parameters()).await?;
     let reference =
         |row: &Row| Ok(ApplicationReference { subscriber: subscriber.cloned(), application: referred(row)? });
     let references = rows.iter().map(reference).collect::<Result<Vec<_>>>()?;

@@ -13,6 +13,7 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::announcements::{Announcements, RightsChange};
 use crate::applications::roles;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
 
 const INSERT: &str = include_str!("../../../../sql/queries/application_users/insert.sql");
@@ -218,9 +219,13 @@ pub async fn find_bootstrap_user(
     database: &Database,
     application: ApplicationId,
 ) -> Result<Option<StoredUser>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_BOOTSTRAP_USER).await?;
-    client.query_opt(&statement, &[&application.0]).await?.map(|row| stored(&row)).transpose()
+    database
+        .reader()
+        .await?
+        .find(FIND_BOOTSTRAP_USER, &[&application.0])
+        .await?
+        .map(|row| stored(&row))
+        .transpose()
 }
 
 /// Returns a page of the service users of a microservice, by tenant.
@@ -234,15 +239,11 @@ pub async fn list_service_users(
 ) -> Result<Page<StoredUser>> {
     let client = database.reader().await?;
     let count = match page.total {
-        TotalPages::Counted => {
-            let statement = client.prepare_cached(COUNT_SERVICE_USERS).await?;
-            Count::Of(client.query_one(&statement, &[&application.0]).await?.get(0))
-        }
+        TotalPages::Counted => Count::Of(client.row(COUNT_SERVICE_USERS, &[&application.0]).await?.get(0)),
         TotalPages::Omitted => Count::Omitted,
     };
-    let statement = client.prepare_cached(LIST_SERVICE_USERS).await?;
     let (after, limit) = (page.after_name().unwrap_or_default(), i64::from(page.size) + 1);
-    let rows = client.query(&statement, &[&application.0, &after, &limit, &page.offset()]).await?;
+    let rows = client.rows(LIST_SERVICE_USERS, &[&application.0, &after, &limit, &page.offset()]).await?;
     let users = rows.iter().map(stored).collect::<Result<Vec<_>>>()?;
     let page = page_of(users, page, |user| After::Name(user.tenant.as_str().into()));
     Ok(Page { count, ..page })

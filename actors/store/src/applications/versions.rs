@@ -16,6 +16,7 @@ use crate::Database;
 use crate::announcements::Announcements;
 use crate::applications::users::follow;
 use crate::applications::{change, from_row};
+use crate::prepared::PreparedQueries;
 
 const LOCK: &str = include_str!("../../../../sql/queries/application_versions/lock.sql");
 const DELETE_REPLACED: &str =
@@ -154,9 +155,7 @@ pub async fn find_files(
     binary: BinaryId,
     paths: &[&str],
 ) -> Result<Vec<ApplicationFile>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_FILES).await?;
-    let rows = client.query(&statement, &[&owner.as_str(), &binary.0, &paths]).await?;
+    let rows = database.reader().await?.rows(FIND_FILES, &[&owner.as_str(), &binary.0, &paths]).await?;
     let file = |row: &tokio_postgres::Row| ApplicationFile {
         path: row.get(0),
         content_type: row.get(1),

@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::access::SourceObject;
 use crate::access::find_source;
 use crate::bulk::registration::{Registrar, look_up};
-use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::inventory::writes::insert_managed_objects;
 
 const LIST_TOP_GROUPS: &str = include_str!("../../../../sql/queries/bulk_registration/list_top_groups.sql");
 const LIST_SUBGROUPS: &str = include_str!("../../../../sql/queries/bulk_registration/list_subgroups.sql");
@@ -96,8 +96,7 @@ pub(crate) async fn find_or_create<'a>(
         let make = |path: &&'a [String]| Ok((*path, new_group(path, registrar, ids)?));
         let made: Vec<_> = missing.iter().map(make).collect::<Result<_>>()?;
         let objects: Vec<_> = made.iter().map(|(_, (_, group))| (tenant, &**group)).collect();
-        let statement = transaction.prepare_cached(INSERT).await?;
-        insert_managed_objects(transaction.client(), &statement, &objects).await?;
+        insert_managed_objects(transaction, &objects).await?;
         for (path, (id, group)) in made {
             groups.links.extend(known.get(above(path)).map(|parent| (*parent, id)));
             groups.created.push((id, group));

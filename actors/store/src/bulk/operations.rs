@@ -20,6 +20,7 @@ use tokio_postgres::types::{Json, ToSql};
 
 use crate::bulk::steps::{DELETE_TARGETS, Held, begin_within, held};
 use crate::bulk::targets::Members;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::{Database, PATIENCE, until_uncontended};
 
@@ -160,8 +161,7 @@ pub async fn get_bulk_operation(
     id: BulkOperationId,
 ) -> Result<BulkOperation> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = client.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     let mut found = [from_row(&row.ok_or_else(|| Error::not_found(Noun::BulkOperation, id))?)?];
     count_progress(&*client, tenant, &mut found).await?;
     let [bulk_operation] = found;
@@ -281,8 +281,7 @@ async fn count_progress(
     bulk_operations: &mut [BulkOperation],
 ) -> Result<()> {
     let ids: Vec<i64> = bulk_operations.iter().filter_map(|bulk| bulk.id).map(|id| id.0).collect();
-    let statement = client.prepare_cached(COUNT_PROGRESS).await?;
-    for row in client.query(&statement, &[&tenant.as_str(), &ids]).await? {
+    for row in client.rows(COUNT_PROGRESS, &[&tenant.as_str(), &ids]).await? {
         let (id, count) = (Some(BulkOperationId(row.get(0))), row.get::<_, i64>(2));
         let status = OperationStatus::parse(row.get(1))?;
         let Some(bulk_operation) = bulk_operations.iter_mut().find(|bulk| bulk.id == id) else { continue };

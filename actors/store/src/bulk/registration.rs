@@ -26,7 +26,8 @@ use crate::bulk::group_paths::{self, FoundGroups, GroupPaths};
 use crate::devices::users::{self, DeviceUser, PutOutcome, put_device_users};
 use crate::inventory::external_ids::insert_external_ids;
 use crate::inventory::links::{self, insert_links};
-use crate::inventory::managed_objects::{INSERT, insert_managed_objects};
+use crate::inventory::writes::insert_managed_objects;
+use crate::prepared::PreparedQueries;
 use crate::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::{Database, take};
@@ -181,8 +182,7 @@ async fn register(
     let links: Vec<_> = groups.links.iter().copied().chain(members).collect();
     // None of them can be an ancestor of its group, because they are new.
     insert_links(transaction, tenant, LinkKind::ChildAssets, &links).await?;
-    let statement = transaction.prepare_cached(CURRENT_TRANSACTION).await?;
-    let number = transaction.query_one(&statement, &[]).await?.get(0);
+    let number = transaction.row(CURRENT_TRANSACTION, &[]).await?.get(0);
     let found = groups.found();
     let devices = objects.iter().map(|row| (row.id, row.object.clone()));
     let batch = Batch {
@@ -221,8 +221,7 @@ pub(crate) async fn refusal_of_tenant(
     client: &impl GenericClient,
     tenant: &TenantId,
 ) -> Result<Option<String>> {
-    let statement = client.prepare_cached(FIND_TENANT).await?;
-    Ok(match client.query_opt(&statement, &[&tenant.as_str()]).await? {
+    Ok(match client.find(FIND_TENANT, &[&tenant.as_str()]).await? {
         None => Some(unknown_tenant(tenant)),
         Some(row) if row.get::<_, &str>(0) == TenantStatus::Suspended.as_str() => {
             Some(format!("The tenant {tenant} is suspended"))
@@ -295,9 +294,8 @@ async fn insert_objects(
     if objects.is_empty() {
         return Ok(());
     }
-    let statement = transaction.prepare_cached(INSERT).await?;
     let rows: Vec<_> = objects.iter().map(|row| (tenant, &*row.object)).collect();
-    insert_managed_objects(transaction.client(), &statement, &rows).await?;
+    insert_managed_objects(transaction, &rows).await?;
     let named = objects.iter().flat_map(|row| row.external_ids.iter().map(|pair| (pair, row.id)));
     insert_external_ids(transaction, signatures, tenant, named).await
 }

@@ -20,9 +20,12 @@ use tokio_postgres::types::{Json, ToSql};
 
 use crate::bulk::targets::Members;
 use crate::leases::Hold;
-use crate::operations::{INSERT as INSERT_OPERATIONS, Queued, ToQueue, insert_operations};
+use crate::operations::{QueueOperation, Queued, ToQueue};
+use crate::prepared::PreparedQueries;
 use crate::publications::Ended;
+use crate::signatures::Signatures;
 use crate::statistics::Counted;
+use crate::write_kind::WriteKind;
 use crate::{Database, PATIENCE};
 
 const TAKE_OVER: &str = include_str!("../../../../sql/queries/bulk_operations/take_over.sql");
@@ -159,9 +162,8 @@ pub(crate) async fn begin_within(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn list_targets(client: &Object, held: &Held, most: usize) -> Result<Vec<ManagedObjectId>> {
-    let statement = client.prepare_cached(LIST_TARGETS).await?;
     let rows =
-        client.query(&statement, &[&held.tenant.as_str(), &held.id.0, &held.place, &(most as i64)]).await?;
+        client.rows(LIST_TARGETS, &[&held.tenant.as_str(), &held.id.0, &held.place, &(most as i64)]).await?;
     Ok(rows.iter().map(|row| ManagedObjectId(row.get(0))).collect())
 }
 
@@ -203,11 +205,10 @@ async fn try_step(
         &until_next,
         &lease.as_secs_f64(),
     ];
-    let statement = transaction.prepare_cached(ADVANCE).await?;
-    if transaction.execute(&statement, &parameters).await? == 0 {
+    if transaction.run(ADVANCE, &parameters).await? == 0 {
         return Ok(Ended::Committed(find_place(transaction, held).await?));
     }
-    let queued = queue(&transaction, held, devices).await?;
+    let queued = queue(&transaction, &database.signatures, held, devices).await?;
     let finished = Some(reached) == held.total;
     if finished {
         transaction.execute(DELETE_TARGETS, &[&held.tenant.as_str(), &held.id.0]).await?;
@@ -230,6 +231,7 @@ async fn try_step(
 /// Queues an operation for each device and counts the deleted devices.
 async fn queue(
     transaction: &Transaction<'_>,
+    signatures: &Signatures,
     held: &Held,
     devices: &[ManagedObjectId],
 ) -> Result<Vec<Queued>> {
@@ -239,10 +241,9 @@ async fn queue(
         fragments: held.asked.prototype.clone(),
     };
     let new: Vec<ToQueue> = devices.iter().map(new).collect();
-    let rows: Vec<(&TenantId, &ToQueue)> = new.iter().map(|new| (&held.tenant, new)).collect();
-    let statement = transaction.prepare_cached(INSERT_OPERATIONS).await?;
-    let queued = insert_operations(transaction, &statement, &rows).await?;
-    let queued: Vec<Queued> = queued.into_iter().flatten().collect();
+    let mut rows: Vec<(&TenantId, &ToQueue)> = new.iter().map(|new| (&held.tenant, new)).collect();
+    let queued = QueueOperation::run(transaction, signatures, &mut rows).await?;
+    let queued: Vec<Queued> = queued.flatten().collect();
     let vanished = (devices.len() - queued.len()) as i64;
     if vanished > 0 {
         transaction.execute(COUNT_VANISHED, &[&held.tenant.as_str(), &held.id.0, &vanished]).await?;

@@ -12,6 +12,7 @@ use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 
 use crate::inventory::query;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::Filtered;
 
 const FIND_GROUP: &str = include_str!("../../../../sql/queries/bulk_operations/find_group.sql");
@@ -60,9 +61,8 @@ impl Members {
         let [dynamic, group_marker, device, query] =
             ["IsDynamicGroup", "IsDeviceGroup", "IsDevice", "DeviceQueryString"]
                 .map(|name| naming().fragment(name));
-        let statement = client.prepare_cached(FIND_GROUP).await?;
         let row = client
-            .query_opt(&statement, &[&tenant.as_str(), &group.0, &dynamic, &group_marker, &device, &query])
+            .find(FIND_GROUP, &[&tenant.as_str(), &group.0, &dynamic, &group_marker, &device, &query])
             .await?
             .ok_or_else(|| unknown_group(group))?;
         let (is_dynamic, is_group, is_device): (bool, bool, bool) = (row.get(0), row.get(1), row.get(2));

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use tokio::sync::oneshot;
 
-use super::lines::Lines;
+use crate::lines::Lines;
 use crate::shares::Charged;
 
 /// The time for which a tenant counts as active after its last turn.
@@ -60,7 +60,8 @@ struct State {
 #[derive(Debug, Default)]
 struct Share {
     held: usize,
-    waiting: Lines<oneshot::Sender<ConnectionTurn>>,
+    /// The requests by user.
+    waiting: Lines<Arc<str>, oneshot::Sender<ConnectionTurn>>,
     /// The time when it last took or returned a turn.
     last: Option<Instant>,
     /// The average time for which its turns are held.

@@ -1,7 +1,6 @@
 //! Connecting to PostgreSQL: with TLS according to the connection string, and to the host that accepts writes.
 
 mod fair;
-mod lines;
 mod pool;
 mod tls;
 mod url;

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const HEAR: &str = include_str!("../../../../sql/queries/availability/hear.sql");
 const END_SILENCE: &str = include_str!("../../../../sql/queries/availability/end_silence.sql");
@@ -44,8 +45,7 @@ pub async fn hear(pool: &Pool, heard: &[(Device, Duration)]) -> Result<Vec<Watch
     let devices: Vec<i64> = heard.iter().map(|((_, device), _)| device.0).collect();
     let ago: Vec<f64> = heard.iter().map(|(_, ago)| ago.as_secs_f64()).collect();
     let client = pool.get().await?;
-    let statement = client.prepare_cached(HEAR).await?;
-    let rows = client.query(&statement, &[&tenants, &devices, &ago]).await?;
+    let rows = client.rows(HEAR, &[&tenants, &devices, &ago]).await?;
     rows.iter()
         .map(|row| {
             Ok(Watched {
@@ -63,9 +63,7 @@ pub async fn hear(pool: &Pool, heard: &[(Device, Duration)]) -> Result<Vec<Watch
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn end_silence(database: &Database, tenant: &TenantId, device: ManagedObjectId) -> Result<()> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(END_SILENCE).await?;
-    client.execute(&statement, &[&tenant.as_str(), &device.0]).await?;
+    database.loader().await?.run(END_SILENCE, &[&tenant.as_str(), &device.0]).await?;
     Ok(())
 }
 
@@ -78,9 +76,7 @@ pub async fn is_in_maintenance(
     tenant: &TenantId,
     device: ManagedObjectId,
 ) -> Result<bool> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_MAINTENANCE).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &device.0]).await?;
+    let row = database.loader().await?.find(FIND_MAINTENANCE, &[&tenant.as_str(), &device.0]).await?;
     Ok(row.is_some_and(|row| row.get(0)))
 }
 

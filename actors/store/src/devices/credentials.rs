@@ -18,6 +18,7 @@ use crate::announcements::change_over;
 use crate::devices::new_requests::{lock, not_found};
 use crate::devices::placements;
 use crate::devices::users::{self, DeviceUser, put_device_users};
+use crate::prepared::PreparedQueries;
 
 const FIND: &str = include_str!("../../../../sql/queries/device_credentials/find.sql");
 const AWAIT_ACCEPTANCE: &str =
@@ -70,8 +71,7 @@ pub async fn poll(database: &Database, within: Option<&TenantId>, id: &DeviceId)
         (RequestStatus::Accepted, Some(issued)) => Ok(Admitted::Issued(issued)),
         (RequestStatus::Accepted, None) => Ok(Admitted::Accepted(tenant)),
         (RequestStatus::WaitingForConnection, _) => {
-            let statement = client.prepare_cached(AWAIT_ACCEPTANCE).await?;
-            client.execute(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+            client.run(AWAIT_ACCEPTANCE, &[&tenant.as_str(), &id.as_str()]).await?;
             Err(not_available(id))
         }
         (RequestStatus::PendingAcceptance, _) => Err(not_available(id)),
@@ -95,8 +95,7 @@ async fn request(
     within: Option<&TenantId>,
     id: &DeviceId,
 ) -> Result<(TenantId, RequestStatus, Option<Issued>)> {
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&id.as_str(), &within.map(TenantId::as_str)]).await?;
+    let row = client.find(FIND, &[&id.as_str(), &within.map(TenantId::as_str)]).await?;
     let row = row.ok_or_else(|| not_found(id))?;
     let tenant = TenantId::parse(row.get(0))?;
     let sealed: Option<String> = row.get(2);
@@ -138,9 +137,8 @@ pub async fn issue(
             if let Some(group) = request.group {
                 placements::put(transaction, tenant, &name, group).await?;
             }
-            let statement = transaction.prepare_cached(KEEP).await?;
             let (tenant, id) = (tenant.as_str(), id.as_str());
-            transaction.execute(&statement, &[&tenant, &id, &sealed, &kept.as_secs_f64()]).await?;
+            transaction.run(KEEP, &[&tenant, &id, &sealed, &kept.as_secs_f64()]).await?;
             Ok(sealed.to_owned())
         },
     )
@@ -158,9 +156,7 @@ pub async fn forget(
     id: &DeviceId,
     until: OffsetDateTime,
 ) -> Result<()> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FORGET).await?;
-    client.execute(&statement, &[&tenant.as_str(), &id.as_str(), &until]).await?;
+    database.loader().await?.run(FORGET, &[&tenant.as_str(), &id.as_str(), &until]).await?;
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::devices::users;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 
 const INSERT: &str = include_str!("../../../../sql/queries/new_device_requests/insert.sql");
@@ -49,15 +50,13 @@ pub async fn insert_new_device_request(
         return Err(users::refused(&user));
     }
     if let Some(group) = new.group {
-        let statement = transaction.prepare_cached(FIND_EXISTING).await?;
-        let found = transaction.query_opt(&statement, &[&tenant.as_str(), &vec![group.0]]).await?;
+        let found = transaction.find(FIND_EXISTING, &[&tenant.as_str(), &vec![group.0]]).await?;
         found.ok_or_else(|| unknown_group(group))?;
     }
-    let statement = transaction.prepare_cached(INSERT).await?;
     let (ids, groups) = ([new.id.as_str()], [new.group.map(|group| group.0)]);
     let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &&ids[..], &owner, &&groups[..]];
-    let row = transaction.query_opt(&statement, &parameters).await;
-    let row = row.map_err(|error| taken_meanwhile(error.into(), &ids))?.ok_or_else(|| taken(ids[0]))?;
+    let row = transaction.find(INSERT, &parameters).await;
+    let row = row.map_err(|error| taken_meanwhile(error, &ids))?.ok_or_else(|| taken(ids[0]))?;
     transaction.commit().await?;
     from_row(tenant, &row)
 }
@@ -75,9 +74,8 @@ pub(crate) async fn insert_all(
 ) -> Result<()> {
     let ids: Vec<&str> = devices.iter().map(|(id, _)| id.as_str()).collect();
     let groups: Vec<Option<i64>> = devices.iter().map(|(_, group)| group.map(|group| group.0)).collect();
-    let statement = client.prepare_cached(INSERT).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids, &owner, &groups]).await;
-    let rows = rows.map_err(|error| taken_meanwhile(error.into(), &ids))?;
+    let rows = client.rows(INSERT, &[&tenant.as_str(), &ids, &owner, &groups]).await;
+    let rows = rows.map_err(|error| taken_meanwhile(error, &ids))?;
     let stored: HashSet<&str> = rows.iter().map(|row| row.get(0)).collect();
     match ids.iter().find(|id| !stored.contains(**id)) {
         None => Ok(()),
@@ -98,8 +96,7 @@ fn taken_meanwhile(error: Error, ids: &[&str]) -> Error {
 /// Returns those of the given devices for which any tenant has a request.
 pub(crate) async fn list_taken(client: &impl GenericClient, ids: &[&DeviceId]) -> Result<HashSet<String>> {
     let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
-    let statement = client.prepare_cached(LIST_TAKEN).await?;
-    let rows = client.query(&statement, &[&ids]).await?;
+    let rows = client.rows(LIST_TAKEN, &[&ids]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
@@ -112,9 +109,7 @@ pub async fn get_new_device_request(
     tenant: &TenantId,
     id: &DeviceId,
 ) -> Result<NewDeviceRequest> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.as_str()]).await?;
     from_row(tenant, &row.ok_or_else(|| not_found(id))?)
 }
 
@@ -131,8 +126,8 @@ pub async fn list_new_device_requests(
     let mut filtered = Filtered::new("new_device_requests r", "r.tenant", tenant.as_str());
     filtered.only("(r.credentials_until IS NULL OR r.credentials_until > now())");
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("r.number"), page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows =
+        client.rows(&filtered.page(COLUMNS, Order::Id("r.number"), page), &filtered.parameters()).await?;
     let requests = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(requests, page, |request| Position::of_id(request.number)) })
 }
@@ -154,8 +149,7 @@ pub async fn update_status(
     if request.status == status {
         return Ok(request);
     }
-    let statement = transaction.prepare_cached(UPDATE_STATUS).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &id.as_str(), &status.as_str()]).await?;
+    transaction.run(UPDATE_STATUS, &[&tenant.as_str(), &id.as_str(), &status.as_str()]).await?;
     transaction.commit().await?;
     Ok(NewDeviceRequest { status, ..request })
 }
@@ -165,9 +159,7 @@ pub async fn update_status(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn delete_new_device_request(database: &Database, tenant: &TenantId, id: &DeviceId) -> Result<()> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(DELETE).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    let row = database.reader().await?.find(DELETE, &[&tenant.as_str(), &id.as_str()]).await?;
     if row.is_some_and(|row| row.get(0)) { Ok(()) } else { Err(not_found(id)) }
 }
 
@@ -177,8 +169,7 @@ pub(crate) async fn lock(
     tenant: &TenantId,
     id: &DeviceId,
 ) -> Result<(NewDeviceRequest, Option<String>)> {
-    let statement = client.prepare_cached(LOCK).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.as_str()]).await?;
+    let row = client.find(LOCK, &[&tenant.as_str(), &id.as_str()]).await?;
     let row = row.ok_or_else(|| not_found(id))?;
     Ok((from_row(tenant, &row)?, row.get(6)))
 }

@@ -6,6 +6,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const PUT: &str = include_str!("../../../../sql/queries/device_placements/put.sql");
 const FIND: &str = include_str!("../../../../sql/queries/device_placements/find.sql");
@@ -19,8 +20,7 @@ pub(crate) async fn put(
     user: &str,
     group: ManagedObjectId,
 ) -> Result<()> {
-    let statement = client.prepare_cached(PUT).await?;
-    client.execute(&statement, &[&tenant.as_str(), &user, &group.0]).await?;
+    client.run(PUT, &[&tenant.as_str(), &user, &group.0]).await?;
     Ok(())
 }
 
@@ -33,10 +33,8 @@ pub async fn find_placement(
     tenant: &TenantId,
     user: &str,
 ) -> Result<Option<ManagedObjectId>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND).await?;
     let device = naming().fragment("IsDevice");
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &user, &device]).await?;
+    let row = database.loader().await?.find(FIND, &[&tenant.as_str(), &user, &device]).await?;
     Ok(row.map(|row| ManagedObjectId(row.get(0))))
 }
 
@@ -45,8 +43,6 @@ pub async fn find_placement(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn delete_placement(database: &Database, tenant: &TenantId, user: &str) -> Result<()> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(DELETE).await?;
-    client.execute(&statement, &[&tenant.as_str(), &user]).await?;
+    database.loader().await?.run(DELETE, &[&tenant.as_str(), &user]).await?;
     Ok(())
 }

@@ -7,6 +7,8 @@ use deadpool_postgres::Pool;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 
+use crate::prepared::PreparedQueries;
+
 const RENEW: &str = include_str!("../../../../sql/queries/presence/renew.sql");
 const END: &str = include_str!("../../../../sql/queries/presence/end.sql");
 
@@ -20,8 +22,7 @@ pub type User = (TenantId, std::sync::Arc<str>);
 pub async fn renew(pool: &Pool, process: i64, users: &[User], lease: Duration) -> Result<()> {
     let (tenants, names) = columns(users);
     let client = pool.get().await?;
-    let statement = client.prepare_cached(RENEW).await?;
-    client.execute(&statement, &[&tenants, &names, &process, &lease.as_secs_f64()]).await?;
+    client.run(RENEW, &[&tenants, &names, &process, &lease.as_secs_f64()]).await?;
     Ok(())
 }
 
@@ -32,8 +33,7 @@ pub async fn renew(pool: &Pool, process: i64, users: &[User], lease: Duration) -
 pub async fn end(pool: &Pool, process: i64, users: &[User]) -> Result<()> {
     let (tenants, names) = columns(users);
     let client = pool.get().await?;
-    let statement = client.prepare_cached(END).await?;
-    client.execute(&statement, &[&tenants, &names, &process]).await?;
+    client.run(END, &[&tenants, &names, &process]).await?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use platform_model::role;
 use platform_model::users::group::DEVICES;
 
 use crate::announcements::Announcements;
+use crate::prepared::PreparedQueries;
 
 const LIST_OTHERS: &str = include_str!("../../../../sql/queries/device_users/list_others.sql");
 const PUT: &str = include_str!("../../../../sql/queries/device_users/put.sql");
@@ -42,8 +43,7 @@ pub(crate) async fn list_others(
 ) -> Result<HashSet<String>> {
     let roles = role::of_new_user();
     let roles: Vec<&str> = roles.names().collect();
-    let statement = client.prepare_cached(LIST_OTHERS).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &names, &DEVICES, &roles]).await?;
+    let rows = client.rows(LIST_OTHERS, &[&tenant.as_str(), &names, &DEVICES, &roles]).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
@@ -75,8 +75,7 @@ pub(crate) async fn put_device_users(
     let hashes: Vec<&str> = users.iter().map(|user| &*user.password_hash).collect();
     let roles = role::of_new_user();
     let roles: Vec<&str> = roles.names().collect();
-    let statement = client.prepare_cached(PUT).await?;
-    let rows = client.query(&statement, &[&tenants, &names, &hashes, &roles, &DEVICES]).await?;
+    let rows = client.rows(PUT, &[&tenants, &names, &hashes, &roles, &DEVICES]).await?;
     let mut outcomes = HashMap::with_capacity(rows.len());
     for row in rows {
         let (tenant, name) = (TenantId::parse(row.get(0))?, row.get::<_, String>(1));

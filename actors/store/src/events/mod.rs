@@ -15,17 +15,20 @@ use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
 use crate::binaries;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended, Write};
 use crate::rows::fragments;
+use crate::signatures::Signatures;
 use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/events/insert.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/events/update.sql");
 const FIND: &str = include_str!("../../../../sql/queries/events/find.sql");
 const FIND_WITH_BINARY: &str = include_str!("../../../../sql/queries/events/find_with_binary.sql");
 const DELETE_SOME: &str = include_str!("../../../../sql/queries/events/delete_some.sql");
@@ -63,48 +66,78 @@ pub struct ShownSource {
 
 /// Stores events and returns their sources by the ids of the events. An event is left out when its source does not
 /// exist or does not belong to the caller.
-pub(crate) async fn insert_events(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &SentEvent)],
-) -> Result<HashMap<i64, ShownSource>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
+#[derive(Debug)]
+pub(crate) struct InsertEvent;
+
+impl WriteKind for InsertEvent {
+    type Change = SentEvent;
+    type Outcomes = HashMap<i64, ShownSource>;
+    type Written = ShownSource;
+
+    const STATEMENTS: &'static [&'static str] = &[INSERT];
+    const COUNTED: Counted = Counted::EventCreated;
+    const ADDED: Added<'static> = Added::Data;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let events = || rows.iter().map(|(_, sent)| &sent.event);
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = events().map(|event| event.id.map_or(0, |id| id.0)).collect();
+        let sources: Vec<i64> = events().map(|event| event.source.0).collect();
+        let types: Vec<&str> = events().map(|event| &*event.type_).collect();
+        let times: Vec<_> = events().map(|event| event.time.instant()).collect();
+        let offsets: Vec<i16> = events().map(|event| event.time.offset_minutes()).collect();
+        let texts: Vec<&str> = events().map(|event| &*event.text).collect();
+        let created: Vec<_> = events().map(|event| event.creation_time.instant()).collect();
+        let fragments: Vec<String> = events().map(|event| event.fragments.to_json()).collect();
+        let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
+        let parameters: [&(dyn ToSql + Sync); 10] =
+            [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
+        let stored = client.rows(INSERT, &parameters).await?;
+        Ok(stored
+            .iter()
+            .map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) }))
+            .collect())
     }
-    let events = || rows.iter().map(|(_, sent)| &sent.event);
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = events().map(|event| event.id.map_or(0, |id| id.0)).collect();
-    let sources: Vec<i64> = events().map(|event| event.source.0).collect();
-    let types: Vec<&str> = events().map(|event| &*event.type_).collect();
-    let times: Vec<_> = events().map(|event| event.time.instant()).collect();
-    let offsets: Vec<i16> = events().map(|event| event.time.offset_minutes()).collect();
-    let texts: Vec<&str> = events().map(|event| &*event.text).collect();
-    let created: Vec<_> = events().map(|event| event.creation_time.instant()).collect();
-    let fragments: Vec<String> = events().map(|event| event.fragments.to_json()).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, sent)| sent.owner.as_deref()).collect();
-    let parameters: [&(dyn ToSql + Sync); 10] =
-        [&tenants, &ids, &sources, &types, &times, &offsets, &texts, &created, &fragments, &owners];
-    let stored = client.query(statement, &parameters).await?;
-    Ok(stored.iter().map(|row| (row.get(0), ShownSource { name: row.get(1), type_: row.get(2) })).collect())
+
+    fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
+        outcomes.remove(&sent.event.id?.0)
+    }
 }
 
-/// Updates text and fragments of events and returns the ids of the updated ones. Events that were changed or deleted
-/// since they were read are left out.
-pub(crate) async fn update_events(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &Event)],
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+/// Updates text and fragments of events. Events that were changed or deleted since they were read are left out.
+#[derive(Debug)]
+pub(crate) struct UpdateEvent;
+
+impl WriteKind for UpdateEvent {
+    type Change = Event;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::EventUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = rows.iter().map(|(_, event)| event.id.map_or(0, |id| id.0)).collect();
+        let revisions: Vec<i64> = rows.iter().map(|(_, event)| event.revision).collect();
+        let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
+        let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
+        let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
+        Ok(client.rows(UPDATE, &parameters).await?.iter().map(|row| row.get(0)).collect())
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, event)| event.id.map_or(0, |id| id.0)).collect();
-    let revisions: Vec<i64> = rows.iter().map(|(_, event)| event.revision).collect();
-    let texts: Vec<&str> = rows.iter().map(|(_, event)| &*event.text).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, event)| event.fragments.to_json()).collect();
-    let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &ids, &revisions, &texts, &fragments];
-    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+
+    fn written(outcomes: &mut Self::Outcomes, event: &Self::Change) -> Option<Self::Written> {
+        outcomes.contains(&event.id?.0).then_some(())
+    }
 }
 
 /// Returns an event with the shown properties of its source.
@@ -112,9 +145,7 @@ pub(crate) async fn update_events(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_event(database: &Database, tenant: &TenantId, id: EventId) -> Result<Event> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Event, id))?)
 }
 
@@ -127,9 +158,7 @@ pub async fn get_event_with_binary(
     tenant: &TenantId,
     id: EventId,
 ) -> Result<(Event, Option<Content>)> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_WITH_BINARY).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND_WITH_BINARY, &[&tenant.as_str(), &id.0]).await?;
     let row = row.ok_or_else(|| Error::not_found(Noun::Event, id))?;
     let content = row.get::<_, Option<i64>>(11).map(|binary| {
         let binary = Binary {
@@ -174,9 +203,8 @@ pub async fn delete_events(
 pub(crate) async fn delete_ahead(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<()> {
     loop {
         let client = database.loader().await?;
-        let statement = client.prepare_cached(DELETE_SOME).await?;
         let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &sources, &DELETED_AHEAD];
-        if client.execute(&statement, &parameters).await? == 0 {
+        if client.run(DELETE_SOME, &parameters).await? == 0 {
             return Ok(());
         }
     }
@@ -226,7 +254,7 @@ async fn change_binary(
     let transaction = async || {
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
-        if !update_event(&transaction, tenant, event).await? {
+        if !update_event(&transaction, &database.signatures, tenant, event).await? {
             return Ok(Ended::Committed(false));
         }
         change(&transaction, id).await?;
@@ -242,9 +270,13 @@ async fn change_binary(
 }
 
 /// Updates an event within a transaction, if it still has the revision that was read.
-async fn update_event(client: &impl GenericClient, tenant: &TenantId, event: &Event) -> Result<bool> {
-    let statement = client.prepare_cached(UPDATE).await?;
-    Ok(!update_events(client, &statement, &[(tenant, event)]).await?.is_empty())
+async fn update_event(
+    transaction: &Transaction<'_>,
+    signatures: &Signatures,
+    tenant: &TenantId,
+    event: &Event,
+) -> Result<bool> {
+    Ok(!UpdateEvent::run(transaction, signatures, &mut [(tenant, event)]).await?.is_empty())
 }
 
 /// Reads the columns of `find.sql` in their order.

@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::announcements::{self, Change};
 use crate::inventory::template_sets;
+use crate::prepared::PreparedQueries;
 use crate::signatures::Signatures;
 use crate::{Database, names};
 
@@ -29,9 +30,7 @@ pub async fn get_external_id(
     tenant: &TenantId,
     pair: NewExternalId,
 ) -> Result<(ManagedObjectId, ExternalId)> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &pair.type_, &pair.value]).await?;
+    let row = database.loader().await?.find(FIND, &[&tenant.as_str(), &pair.type_, &pair.value]).await?;
     let object = ManagedObjectId(row.ok_or_else(|| not_found(&pair))?.get(0));
     Ok((object, ExternalId { pair, object: Some(object) }))
 }
@@ -45,9 +44,7 @@ pub async fn list_external_ids(
     tenant: &TenantId,
     object: ManagedObjectId,
 ) -> Result<ExternalIds> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(LIST).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &object.0]).await?;
+    let rows = database.loader().await?.rows(LIST, &[&tenant.as_str(), &object.0]).await?;
     if rows.is_empty() {
         return Err(Error::not_found(Noun::ManagedObject, object));
     }
@@ -70,9 +67,7 @@ pub async fn list_names_of_type(
     type_: &str,
 ) -> Result<HashMap<ManagedObjectId, String>> {
     let objects: Vec<i64> = objects.iter().map(|id| id.0).collect();
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(LIST_OF_TYPE).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &objects, &type_]).await?;
+    let rows = database.loader().await?.rows(LIST_OF_TYPE, &[&tenant.as_str(), &objects, &type_]).await?;
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }
 
@@ -120,8 +115,7 @@ pub(crate) async fn insert_external_ids<'a>(
         values.push(&*pair.value);
         objects.push(object.0);
     }
-    let statement = client.prepare_cached(INSERT).await?;
-    client.execute(&statement, &[&tenant.as_str(), &types, &values, &objects]).await?;
+    client.run(INSERT, &[&tenant.as_str(), &types, &values, &objects]).await?;
     // Until now this X-Id may have found another set: the one whose object has the X-Id as its id (S-12).
     if types.contains(&&*template_sets::x_id_type()) {
         names::announce(client, signatures, tenant).await?;
@@ -139,11 +133,9 @@ pub async fn delete_external_id(
     object: ManagedObjectId,
     pair: &NewExternalId,
 ) -> Result<()> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(DELETE).await?;
     let told = announcements::signed(&database.signatures, &Change::Names(tenant.clone())).pop();
     let parameters: [&(dyn ToSql + Sync); 5] = [&tenant.as_str(), &pair.type_, &pair.value, &object.0, &told];
-    let deleted = client.query(&statement, &parameters).await?;
+    let deleted = database.loader().await?.rows(DELETE, &parameters).await?;
     database.names_changed(tenant);
     if deleted.is_empty() { Err(not_found(pair)) } else { Ok(()) }
 }

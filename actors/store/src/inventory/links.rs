@@ -18,9 +18,11 @@ use platform_model::realtime::publication::{Cause, Publication};
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::inventory::managed_objects::{COLUMNS, INSERT, find_current, from_row, insert_managed_objects};
+use crate::inventory::managed_objects::{COLUMNS, find_current, from_row};
 use crate::inventory::server_fragments;
+use crate::inventory::writes::insert_managed_objects;
 use crate::module_leases;
+use crate::prepared::PreparedQueries;
 use crate::publications::{Route, Write};
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::statistics::Counted;
@@ -45,8 +47,7 @@ pub struct Children {
 
 /// Waits until no other transaction changes links or deletes objects in the tenant.
 pub(crate) async fn lock(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<()> {
-    let statement = transaction.prepare_cached(LOCK).await?;
-    transaction.execute(&statement, &[&tenant.as_str()]).await?;
+    transaction.run(LOCK, &[&tenant.as_str()]).await?;
     Ok(())
 }
 
@@ -107,8 +108,7 @@ pub async fn insert_child(
         let transaction = client.transaction().await?;
         module_leases::hold_one(&transaction, tenant, by.fence()).await?;
         lock(&transaction, tenant).await?;
-        let statement = transaction.prepare_cached(INSERT).await?;
-        insert_managed_objects(transaction.client(), &statement, &[(tenant, child)]).await?;
+        insert_managed_objects(&transaction, &[(tenant, child)]).await?;
         check(&transaction, tenant, to, &[id]).await?;
         insert(&transaction, tenant, to, &[id]).await?;
         let describe = async |transaction: &Transaction<'_>| {
@@ -141,8 +141,7 @@ async fn check(
     }
     let mut wanted = ids.clone();
     wanted.push(to.parent.0);
-    let statement = transaction.prepare_cached(FIND_EXISTING).await?;
-    let rows = transaction.query(&statement, &[&tenant.as_str(), &wanted]).await?;
+    let rows = transaction.rows(FIND_EXISTING, &[&tenant.as_str(), &wanted]).await?;
     let existing: std::collections::HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
     if !existing.contains(&to.parent.0) {
         return Err(Error::not_found(Noun::ManagedObject, to.parent));
@@ -153,9 +152,8 @@ async fn check(
     if !to.kind.is_hierarchy() {
         return Ok(());
     }
-    let statement = transaction.prepare_cached(FIND_RING).await?;
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 3] = [&tenant.as_str(), &to.parent.0, &ids];
-    match transaction.query_opt(&statement, &parameters).await? {
+    match transaction.find(FIND_RING, &parameters).await? {
         None => Ok(()),
         Some(row) => Err(Error::invalid_value(
             "managedObject",
@@ -188,8 +186,7 @@ pub(crate) async fn insert_links(
     }
     let (parents, children): (Vec<i64>, Vec<i64>) =
         links.iter().map(|(parent, child)| (parent.0, child.0)).unzip();
-    let statement = client.prepare_cached(INSERT_LINKS).await?;
-    client.execute(&statement, &[&tenant.as_str(), &kind.children(), &parents, &children]).await?;
+    client.run(INSERT_LINKS, &[&tenant.as_str(), &kind.children(), &parents, &children]).await?;
     Ok(())
 }
 
@@ -230,11 +227,9 @@ pub async fn is_child(
     of: Children,
     child: ManagedObjectId,
 ) -> Result<bool> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
     let parameters: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
         [&tenant.as_str(), &of.kind.children(), &of.parent.0, &child.0];
-    Ok(client.query_opt(&statement, &parameters).await?.is_some())
+    Ok(database.reader().await?.find(FIND, &parameters).await?.is_some())
 }
 
 /// Returns a page of the children of an object, in the order in which they were added.
@@ -254,8 +249,9 @@ pub async fn list_children(
     filtered.and("l.kind = $", of.kind.children());
     let count = filtered.total(&client, request.total).await?;
     let columns = format!("{COLUMNS}, l.position");
-    let statement = client.prepare_cached(&filtered.page(&columns, Order::Id("l.position"), request)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client
+        .rows(&filtered.page(&columns, Order::Id("l.position"), request), &filtered.parameters())
+        .await?;
     let page = page_of(rows, request, |row| Position::of_id(row.get(7)));
     let mut members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     fill_references(&*client, tenant, &mut members, WantedReferences::default()).await?;
@@ -311,16 +307,14 @@ pub(crate) async fn references(
         if !wanted.children || ids.is_empty() {
             return Ok(Vec::new());
         }
-        let statement = client.prepare_cached(LIST_CHILDREN).await?;
-        Ok::<_, Error>(client.query(&statement, &[&tenant, &ids]).await?)
+        client.rows(LIST_CHILDREN, &[&tenant, &ids]).await
     };
     let parents = async {
         if wanted.parents == WantedParents::None || ids.is_empty() {
             return Ok(Vec::new());
         }
         let named = wanted.parents == WantedParents::Named;
-        let statement = client.prepare_cached(LIST_ANCESTORS).await?;
-        Ok(client.query(&statement, &[&tenant, &ids, &named]).await?)
+        client.rows(LIST_ANCESTORS, &[&tenant, &ids, &named]).await
     };
     let (children, parents) = futures_util::future::try_join(children, parents).await?;
     let mut of: HashMap<i64, References> = HashMap::new();

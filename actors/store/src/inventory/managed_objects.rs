@@ -1,11 +1,10 @@
 //! Managed objects in PostgreSQL.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use deadpool_postgres::{GenericClient, Object};
-use platform_model::devices::availability::{ResponseInterval, ServerFragments};
-use platform_model::devices::managed_object::{Cascade, ManagedObject, ManagedObjectPatch};
+use deadpool_postgres::GenericClient;
+use platform_model::devices::availability::ServerFragments;
+use platform_model::devices::managed_object::{Cascade, ManagedObject};
 use platform_model::devices::reference::{References, WantedReferences};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
@@ -14,23 +13,19 @@ use platform_model::naming::naming;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
 
-use crate::announcements::{self, Change};
 use crate::events;
 use crate::inventory::links;
 use crate::inventory::server_fragments;
-use crate::inventory::template_sets;
 use crate::measurements;
 use crate::module_leases;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended};
 use crate::rows::fragments;
-use crate::signatures::Signatures;
 use crate::{Database, names, until_uncontended};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/managed_objects/insert.sql");
-const UPDATE: &str = include_str!("../../../../sql/queries/managed_objects/update.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/managed_objects/lock.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/managed_objects/delete.sql");
 const LIST_CASCADE: &str = include_str!("../../../../sql/queries/managed_objects/list_cascade.sql");
@@ -40,165 +35,6 @@ const FIND: &str = include_str!("../../../../sql/queries/managed_objects/find.sq
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
 pub(crate) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
-
-/// A change of a managed object, which the statement itself merges with the stored state.
-#[derive(Debug, Clone)]
-pub struct ManagedObjectUpdate {
-    /// The object to change.
-    pub id: ManagedObjectId,
-    /// The change.
-    pub patch: Arc<ManagedObjectPatch>,
-    /// The time of the change.
-    pub time: Timestamp,
-    /// The author of the change.
-    pub by: ChangedBy,
-}
-
-/// The author of a change, for the audit record of a smart rule (Y-05).
-#[derive(Debug, Clone)]
-pub struct ChangedBy {
-    /// The id for the audit record, used if the change is audited.
-    pub audit_record: i64,
-    /// The user who requested the change.
-    pub user: Arc<str>,
-    /// The application that requested the change (C-05).
-    pub application: Option<Arc<str>>,
-}
-
-impl ManagedObjectUpdate {
-    /// Returns whether this change makes the object a template set of the CSV protocol or changes such a set (S-15).
-    pub fn sets_templates(&self) -> bool {
-        let fragment = template_sets::fragment();
-        self.patch.fragments.names().any(|name| name == fragment)
-    }
-}
-
-/// Inserts managed objects.
-pub(crate) async fn insert_managed_objects(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &[(&TenantId, &ManagedObject)],
-) -> Result<u64> {
-    if rows.is_empty() {
-        return Ok(0);
-    }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, object)| object.id.map_or(0, |id| id.0)).collect();
-    let types: Vec<Option<&str>> = rows.iter().map(|(_, object)| object.type_.as_deref()).collect();
-    let names: Vec<Option<&str>> = rows.iter().map(|(_, object)| object.name.as_deref()).collect();
-    let owners: Vec<&str> = rows.iter().map(|(_, object)| &*object.owner).collect();
-    let created: Vec<_> = rows.iter().map(|(_, object)| object.creation_time.instant()).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, object)| object.fragments.to_json()).collect();
-    let intervals: Vec<Option<i16>> = rows
-        .iter()
-        .map(|(_, object)| ResponseInterval::required_by(&object.fragments).map(|interval| interval.0))
-        .collect();
-    let parameters: [&(dyn ToSql + Sync); 8] =
-        [&tenants, &ids, &types, &names, &owners, &created, &fragments, &intervals];
-    Ok(client.execute(statement, &parameters).await?)
-}
-
-/// The statement that updates managed objects. It notifies servers of some changes.
-pub(crate) struct UpdateStatement {
-    statement: Statement,
-    signatures: Arc<Signatures>,
-}
-
-impl UpdateStatement {
-    pub(crate) async fn prepare(client: &Object, signatures: &Arc<Signatures>) -> Result<Self> {
-        Ok(Self { statement: client.prepare_cached(UPDATE).await?, signatures: signatures.clone() })
-    }
-}
-
-/// Updates managed objects and returns them as they stand now, by id. Objects that do not exist are left out.
-pub(crate) async fn update_managed_objects(
-    client: &tokio_postgres::Client,
-    UpdateStatement { statement, signatures }: &UpdateStatement,
-    rows: &[(&TenantId, &ManagedObjectUpdate)],
-) -> Result<HashMap<i64, ManagedObject>> {
-    if rows.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = rows.iter().map(|(_, change)| change.id.0).collect();
-    let sets_type: Vec<bool> = rows.iter().map(|(_, change)| change.patch.type_.is_some()).collect();
-    let types: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.patch.type_.as_ref().and_then(Option::as_deref)).collect();
-    let sets_name: Vec<bool> = rows.iter().map(|(_, change)| change.patch.name.is_some()).collect();
-    let names: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.patch.name.as_ref().and_then(Option::as_deref)).collect();
-    let owners: Vec<Option<&str>> = rows.iter().map(|(_, change)| change.patch.owner.as_deref()).collect();
-    let (set, removed): (Vec<String>, Vec<String>) = rows
-        .iter()
-        .map(|(_, change)| {
-            let (set, removed) = change.patch.fragments.split_removals();
-            (set, serde_json::to_string(&removed).expect("a list of strings is valid JSON"))
-        })
-        .unzip();
-    let times: Vec<_> = rows.iter().map(|(_, change)| change.time.instant()).collect();
-    let (sets_interval, intervals) = intervals_of(rows);
-    let sets_templates: Vec<bool> = rows.iter().map(|(_, change)| change.sets_templates()).collect();
-    let audit_records: Vec<i64> = rows.iter().map(|(_, change)| change.by.audit_record).collect();
-    let users: Vec<&str> = rows.iter().map(|(_, change)| &*change.by.user).collect();
-    let applications: Vec<Option<&str>> =
-        rows.iter().map(|(_, change)| change.by.application.as_deref()).collect();
-    let smart_rule = naming().fragment("SmartRule");
-    let (told_intervals, told_names) = announcements_of(signatures, rows);
-    let parameters: [&(dyn ToSql + Sync); 19] = [
-        &tenants,
-        &ids,
-        &sets_type,
-        &types,
-        &sets_name,
-        &names,
-        &owners,
-        &set,
-        &removed,
-        &times,
-        &sets_interval,
-        &intervals,
-        &sets_templates,
-        &audit_records,
-        &users,
-        &applications,
-        &smart_rule,
-        &told_intervals,
-        &told_names,
-    ];
-    let rows = client.query(statement, &parameters).await?;
-    rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
-}
-
-/// Returns, for each change, whether it sets the required interval, and the interval; `None` removes it.
-fn intervals_of(rows: &[(&TenantId, &ManagedObjectUpdate)]) -> (Vec<bool>, Vec<Option<i16>>) {
-    rows.iter()
-        .map(|(_, change)| {
-            let interval = ResponseInterval::changed_by(&change.patch.fragments);
-            (interval.is_some(), interval.flatten().map(|interval| interval.0))
-        })
-        .unzip()
-}
-
-/// Returns the payloads by which the statement notifies servers of each change: of the required interval of an object,
-/// and of the names of its tenant. There are none for changes that cannot concern these.
-fn announcements_of(
-    signatures: &Signatures,
-    rows: &[(&TenantId, &ManagedObjectUpdate)],
-) -> (Vec<Option<String>>, Vec<Option<String>>) {
-    let mut names: HashMap<&TenantId, Option<String>> = HashMap::new();
-    let payload = |change: Change| announcements::signed(signatures, &change).pop();
-    rows.iter()
-        .map(|(tenant, update)| {
-            let sets_interval = ResponseInterval::changed_by(&update.patch.fragments).is_some();
-            let interval = || payload(Change::Availability((*tenant).clone(), update.id));
-            let sets_names = update.sets_templates() || update.patch.owner.is_some();
-            // PostgreSQL sends equal payloads of one transaction once.
-            let name =
-                || names.entry(tenant).or_insert_with(|| payload(Change::Names((*tenant).clone()))).clone();
-            (sets_interval.then(interval).flatten(), sets_names.then(name).flatten())
-        })
-        .unzip()
-}
 
 /// The number of objects that one transaction deletes. A large cascade takes several transactions, the deepest objects
 /// first, so that an interrupted one leaves no orphans.
@@ -270,11 +106,9 @@ async fn delete_chunk(
     let transaction = client.transaction().await?;
     module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
-    let statement = transaction.prepare_cached(LOCK).await?;
-    transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    transaction.rows(LOCK, &[&tenant.as_str(), &ids]).await?;
     measurements::delete_rest(&transaction, tenant, ids).await?;
-    let statement = transaction.prepare_cached(DELETE).await?;
-    let rows = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = transaction.rows(DELETE, &[&tenant.as_str(), &ids]).await?;
     names::announce(&transaction, &database.signatures, tenant).await?;
     let gone: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let mut publications = Vec::new();
@@ -331,9 +165,7 @@ pub async fn list_series(
     tenant: &TenantId,
     source: ManagedObjectId,
 ) -> Result<Vec<(String, String)>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_SERIES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
+    let rows = database.reader().await?.rows(LIST_SERIES, &[&tenant.as_str(), &source.0]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
@@ -363,8 +195,6 @@ pub async fn list_names(
     let mut ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
     ids.sort_unstable();
     ids.dedup();
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_NAMES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = database.reader().await?.rows(LIST_NAMES, &[&tenant.as_str(), &ids]).await?;
     Ok(rows.iter().map(|row| (ManagedObjectId(row.get(0)), row.get(1))).collect())
 }

@@ -8,3 +8,4 @@ pub(crate) mod query;
 pub(crate) mod scan_index;
 pub(crate) mod server_fragments;
 pub mod template_sets;
+pub mod writes;

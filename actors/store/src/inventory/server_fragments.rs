@@ -18,6 +18,7 @@ use platform_model::id::TenantId;
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
 
+use crate::prepared::PreparedQueries;
 use crate::query::filter::Filtered;
 
 const LIST_SERVER_FRAGMENTS: &str =
@@ -33,8 +34,7 @@ pub(crate) async fn load(
     ids: &[i64],
 ) -> Result<HashMap<i64, ServerFragments>> {
     let tenant = tenant.as_str();
-    let statement = client.prepare_cached(LIST_SERVER_FRAGMENTS).await?;
-    let rows = client.query(&statement, &[&tenant, &ids]).await?;
+    let rows = client.rows(LIST_SERVER_FRAGMENTS, &[&tenant, &ids]).await?;
     Ok(rows.iter().map(|row| (row.get(0), from_row(row))).collect())
 }
 

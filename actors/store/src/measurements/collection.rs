@@ -15,6 +15,7 @@ use crate::Database;
 use crate::measurements::rollups;
 use crate::measurements::rows::{INDEXED, completed, indexed};
 use crate::module_leases;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Ended};
 use crate::query::filter::Filtered;
 use crate::query::ordered_scan::ScanWindow;
@@ -158,12 +159,10 @@ async fn delete_many(
     let mut client = database.reader().await?;
     let transaction = client.transaction().await?;
     module_leases::hold_one(&transaction, tenant, fence).await?;
-    let statement = transaction.prepare_cached(LIST_SOURCES).await?;
-    let sources = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let sources = transaction.rows(LIST_SOURCES, &[&tenant.as_str(), &ids]).await?;
     let sources: Vec<i64> = sources.iter().map(|row| row.get(0)).collect();
     rollups::forget(&transaction, tenant, &sources).await?;
-    let statement = transaction.prepare_cached(DELETE_MANY).await?;
-    let gone = transaction.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let gone = transaction.rows(DELETE_MANY, &[&tenant.as_str(), &ids]).await?;
     let gone: Vec<_> =
         gone.iter().map(|row| (MeasurementId(row.get(0)), ManagedObjectId(row.get(1)))).collect();
     let publications = notices.describe(&gone, PublishedChange::MeasurementDeleted);

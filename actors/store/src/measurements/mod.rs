@@ -12,21 +12,23 @@ pub(crate) mod shapes;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::data::measurement::Measurement;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
-use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
+use crate::prepared::PreparedQueries;
+use crate::signatures::Signatures;
+use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 use crate::{Database, until_uncontended};
 
-pub(crate) const INSERT_SHAPES: &str = include_str!("../../../../sql/queries/measurements/insert_shapes.sql");
-pub(crate) const INSERT_SOURCE_SHAPES: &str =
+const INSERT_SHAPES: &str = include_str!("../../../../sql/queries/measurements/insert_shapes.sql");
+const INSERT_SOURCE_SHAPES: &str =
     include_str!("../../../../sql/queries/measurements/insert_source_shapes.sql");
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/measurements/insert.sql");
-pub(crate) const INSERT_COLLECTIONS: &str =
-    include_str!("../../../../sql/queries/measurements/insert_collections.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/measurements/insert.sql");
+const INSERT_COLLECTIONS: &str = include_str!("../../../../sql/queries/measurements/insert_collections.sql");
 const DELETE_REST: &str = include_str!("../../../../sql/queries/measurements/delete_rest.sql");
 const DELETE_OF_SOURCES: &str = include_str!("../../../../sql/queries/measurements/delete_of_sources.sql");
 
@@ -48,15 +50,6 @@ pub struct SentMeasurements {
     pub owner: Option<Arc<str>>,
 }
 
-impl SentMeasurements {
-    /// Returns whether all of them are among the stored ones.
-    pub(crate) fn are_among(&self, stored: &HashSet<i64>) -> bool {
-        let is_stored =
-            |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
-        self.measurements.iter().all(is_stored)
-    }
-}
-
 /// A shape that a source sends for the first time, as far as this process knows.
 #[derive(Debug, Clone)]
 pub struct UnseenShape {
@@ -70,62 +63,70 @@ pub struct UnseenShape {
     pub first: i64,
 }
 
-/// The prepared statements of a connection.
-pub(crate) struct Statements {
-    insert_shapes: Statement,
-    insert_source_shapes: Statement,
-    insert: Statement,
-    insert_collections: Statement,
-}
+type SentRows<'a> = Rows<'a, InsertMeasurements>;
 
-impl Statements {
-    pub(crate) async fn prepare(client: &deadpool_postgres::Client) -> Result<Self> {
-        Ok(Self {
-            insert_shapes: client.prepare_cached(INSERT_SHAPES).await?,
-            insert_source_shapes: client.prepare_cached(INSERT_SOURCE_SHAPES).await?,
-            insert: client.prepare_cached(INSERT).await?,
-            insert_collections: client.prepare_cached(INSERT_COLLECTIONS).await?,
-        })
+/// Stores measurements with their new shapes. A measurement is left out when its source, or that of another measurement
+/// of the same request, does not exist or does not belong to the caller.
+#[derive(Debug)]
+pub(crate) struct InsertMeasurements;
+
+impl WriteKind for InsertMeasurements {
+    type Change = SentMeasurements;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    const STATEMENTS: &'static [&'static str] =
+        &[INSERT_SHAPES, INSERT_SOURCE_SHAPES, INSERT, INSERT_COLLECTIONS];
+    const COUNTED: Counted = Counted::MeasurementCreated;
+    const ADDED: Added<'static> = Added::Data;
+
+    /// Returns the ids of the stored measurements.
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        // Sources are locked in one order, so that writers and deletions cannot deadlock.
+        rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
+        let (singles, collections): (Vec<_>, Vec<_>) =
+            rows.iter().partition(|(_, sent)| sent.measurements.len() == 1);
+        // Polled in this order, so sent in this order.
+        let (shapes, sources, single, whole) = tokio::join!(
+            biased;
+            insert_shapes(client, rows),
+            insert_source_shapes(client, rows),
+            insert_rows(client, &singles, Atomicity::PerRow),
+            insert_rows(client, &collections, Atomicity::PerRequest),
+        );
+        shapes?;
+        sources?;
+        let mut stored = single?;
+        stored.extend(whole?);
+        Ok(stored)
+    }
+
+    fn written(stored: &mut HashSet<i64>, sent: &SentMeasurements) -> Option<()> {
+        let is_stored =
+            |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
+        sent.measurements.iter().all(is_stored).then_some(())
+    }
+
+    fn sent(rows: &SentRows<'_>) -> usize {
+        let any = |has: fn(&SentMeasurements) -> bool| usize::from(rows.iter().any(|(_, sent)| has(sent)));
+        let shapes = any(|sent| !sent.unseen.is_empty());
+        2 * shapes + any(|sent| sent.measurements.len() == 1) + any(|sent| sent.measurements.len() != 1)
+    }
+
+    fn counted(sent: &SentMeasurements, (): &()) -> (Counted, u64) {
+        (Self::COUNTED, sent.measurements.len() as u64)
+    }
+
+    fn rows(sent: &SentMeasurements) -> usize {
+        sent.measurements.len()
     }
 }
 
-type SentRows<'a> = [(&'a TenantId, &'a SentMeasurements)];
-
-/// Stores measurements with their new shapes and returns the ids of the stored measurements. A measurement is left out
-/// when its source, or that of another measurement of the same request, does not exist or does not belong to the
-/// caller.
-pub(crate) async fn insert_measurements(
-    client: &tokio_postgres::Client,
-    statements: &Statements,
-    rows: &mut SentRows<'_>,
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
-    }
-    // Sources are locked in one order, so that writers and deletions cannot deadlock.
-    rows.sort_by_key(|(_, sent)| sent.measurements.first().map(|first| first.source));
-    let (singles, collections): (Vec<_>, Vec<_>) =
-        rows.iter().partition(|(_, sent)| sent.measurements.len() == 1);
-    // Polled in this order, so sent in this order.
-    let (shapes, sources, single, whole) = tokio::join!(
-        biased;
-        insert_shapes(client, &statements.insert_shapes, rows),
-        insert_source_shapes(client, &statements.insert_source_shapes, rows),
-        insert_rows(client, &statements.insert, &singles, Atomicity::PerRow),
-        insert_rows(client, &statements.insert_collections, &collections, Atomicity::PerRequest),
-    );
-    shapes?;
-    sources?;
-    let mut stored = single?;
-    stored.extend(whole?);
-    Ok(stored)
-}
-
-async fn insert_shapes(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &SentRows<'_>,
-) -> Result<()> {
+async fn insert_shapes(client: &impl GenericClient, rows: &SentRows<'_>) -> Result<()> {
     // In one order, so that two batches with the same new shapes cannot deadlock.
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
@@ -138,15 +139,11 @@ async fn insert_shapes(
     }
     let (keys, definitions): (Vec<_>, Vec<&str>) = unseen.into_iter().unzip();
     let (tenants, ids): (Vec<&str>, Vec<i64>) = keys.into_iter().unzip();
-    client.execute(statement, &[&tenants, &ids, &definitions]).await?;
+    client.run(INSERT_SHAPES, &[&tenants, &ids, &definitions]).await?;
     Ok(())
 }
 
-async fn insert_source_shapes(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
-    rows: &SentRows<'_>,
-) -> Result<()> {
+async fn insert_source_shapes(client: &impl GenericClient, rows: &SentRows<'_>) -> Result<()> {
     let mut unseen = BTreeMap::new();
     for (tenant, sent) in rows {
         for shape in &sent.unseen {
@@ -160,7 +157,7 @@ async fn insert_source_shapes(
     let sources: Vec<i64> = unseen.keys().map(|(_, source, _)| *source).collect();
     let shapes: Vec<i64> = unseen.keys().map(|(.., shape)| *shape).collect();
     let firsts: Vec<i64> = unseen.values().copied().collect();
-    client.execute(statement, &[&tenants, &sources, &shapes, &firsts]).await?;
+    client.run(INSERT_SOURCE_SHAPES, &[&tenants, &sources, &shapes, &firsts]).await?;
     Ok(())
 }
 
@@ -172,8 +169,7 @@ enum Atomicity {
 }
 
 async fn insert_rows(
-    client: &tokio_postgres::Client,
-    statement: &Statement,
+    client: &impl GenericClient,
     rows: &[&(&TenantId, &SentMeasurements)],
     atomicity: Atomicity,
 ) -> Result<HashSet<i64>> {
@@ -195,10 +191,14 @@ async fn insert_rows(
         &columns.owners,
         &INDEXED_READINGS,
     ];
-    if atomicity == Atomicity::PerRequest {
-        parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
-    }
-    let stored = client.query(statement, &parameters).await?;
+    let statement = match atomicity {
+        Atomicity::PerRow => INSERT,
+        Atomicity::PerRequest => {
+            parameters.extend([&columns.collections as &(dyn ToSql + Sync), &columns.sizes]);
+            INSERT_COLLECTIONS
+        }
+    };
+    let stored = client.rows(statement, &parameters).await?;
     Ok(stored.iter().map(|row| row.get(0)).collect())
 }
 
@@ -259,8 +259,7 @@ pub(crate) async fn delete_of_sources(
         let mut client = database.loader().await?;
         let transaction = client.transaction().await?;
         rollups::forget(&transaction, tenant, &ids).await?;
-        let statement = transaction.prepare_cached(DELETE_OF_SOURCES).await?;
-        let gone = transaction.execute(&statement, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?;
+        let gone = transaction.run(DELETE_OF_SOURCES, &[&tenant.as_str(), &ids, &DELETED_AT_ONCE]).await?;
         transaction.commit().await?;
         Ok(gone)
     };
@@ -278,7 +277,6 @@ pub(crate) async fn delete_rest(
     tenant: &TenantId,
     sources: &[i64],
 ) -> Result<()> {
-    let statement = transaction.prepare_cached(DELETE_REST).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &sources]).await?;
+    transaction.run(DELETE_REST, &[&tenant.as_str(), &sources]).await?;
     Ok(())
 }

@@ -23,6 +23,7 @@ use tokio::sync::Mutex;
 
 use crate::Database;
 use crate::measurements::INDEXED_READINGS;
+use crate::prepared::PreparedQueries;
 
 const FIND_MARK: &str = include_str!("../../../../sql/queries/measurement_rollups/find_mark.sql");
 const TRY_LOCK_TENANT: &str = include_str!("../../../../sql/queries/measurement_rollups/try_lock_tenant.sql");
@@ -79,8 +80,7 @@ pub(crate) async fn find_mark(
     tenant: &TenantId,
     source: ManagedObjectId,
 ) -> Result<Option<i64>> {
-    let statement = transaction.prepare_cached(FIND_MARK).await?;
-    let row = transaction.query_opt(&statement, &[&tenant.as_str(), &source.0]).await?;
+    let row = transaction.find(FIND_MARK, &[&tenant.as_str(), &source.0]).await?;
     Ok(row.map(|row| row.get(0)).filter(|rolled| *rolled > 0))
 }
 
@@ -89,8 +89,7 @@ pub(crate) async fn find_mark(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn are_few_since(transaction: &Transaction<'_>, tenant: &TenantId, id: i64) -> Result<bool> {
-    let statement = transaction.prepare_cached(COUNT_SINCE).await?;
-    let count: i64 = transaction.query_one(&statement, &[&tenant.as_str(), &id, &(FEW + 1)]).await?.get(0);
+    let count: i64 = transaction.row(COUNT_SINCE, &[&tenant.as_str(), &id, &(FEW + 1)]).await?.get(0);
     Ok(count <= FEW)
 }
 
@@ -125,16 +124,13 @@ async fn roll_up(database: &Database, tenant: &TenantId, source: ManagedObjectId
 /// read. Returns `false` when the source cannot have one now.
 async fn make_mark(client: &mut Client, tenant: &TenantId, source: ManagedObjectId) -> Result<bool> {
     let transaction = client.transaction().await?;
-    let statement = transaction.prepare_cached(FIND_MARK).await?;
-    if transaction.query_opt(&statement, &[&tenant.as_str(), &source.0]).await?.is_some() {
+    if transaction.find(FIND_MARK, &[&tenant.as_str(), &source.0]).await?.is_some() {
         return Ok(true);
     }
-    let statement = transaction.prepare_cached(TRY_LOCK_TENANT).await?;
-    if !transaction.query_one(&statement, &[&tenant.as_str()]).await?.get::<_, bool>(0) {
+    if !transaction.row(TRY_LOCK_TENANT, &[&tenant.as_str()]).await?.get::<_, bool>(0) {
         return Ok(false);
     }
-    let statement = transaction.prepare_cached(INSERT_MARK).await?;
-    let made = transaction.execute(&statement, &[&tenant.as_str(), &source.0]).await?;
+    let made = transaction.run(INSERT_MARK, &[&tenant.as_str(), &source.0]).await?;
     transaction.commit().await?;
     Ok(made > 0)
 }
@@ -150,10 +146,8 @@ async fn roll_up_month(
     let lag = database.rollups().lag.as_secs_f64();
     let shapes = numbers_of_shapes(database, client, tenant, source).await?;
     let transaction = client.transaction().await?;
-    let statement = transaction.prepare_cached(LOCK_SOURCE).await?;
-    transaction.query_opt(&statement, &[&tenant.as_str(), &source.0]).await?;
-    let statement = transaction.prepare_cached(LOCK_MARK).await?;
-    let Some(mark) = transaction.query_opt(&statement, &[&tenant.as_str(), &source.0, &lag]).await? else {
+    transaction.find(LOCK_SOURCE, &[&tenant.as_str(), &source.0]).await?;
+    let Some(mark) = transaction.find(LOCK_MARK, &[&tenant.as_str(), &source.0, &lag]).await? else {
         // Another server is doing it, or measurements were deleted.
         return Ok(false);
     };
@@ -167,8 +161,7 @@ async fn roll_up_month(
         let statement = merge(numbers);
         transaction.execute(&statement, &[&tenant.as_str(), &source.0, &shape, &rolled, &until]).await?;
     }
-    let statement = transaction.prepare_cached(MOVE_MARK).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &source.0, &until]).await?;
+    transaction.run(MOVE_MARK, &[&tenant.as_str(), &source.0, &until]).await?;
     transaction.commit().await?;
     Ok(until < most)
 }
@@ -180,8 +173,7 @@ async fn numbers_of_shapes(
     tenant: &TenantId,
     source: ManagedObjectId,
 ) -> Result<Vec<(i64, usize)>> {
-    let statement = client.prepare_cached(LIST_SOURCE_SHAPES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &source.0]).await?;
+    let rows = client.rows(LIST_SOURCE_SHAPES, &[&tenant.as_str(), &source.0]).await?;
     let ids = rows.iter().map(|row| row.get(0));
     let shapes = database.shapes().definitions(client, tenant, ids).await?;
     let narrow = shapes.into_iter().filter(|(_, shape)| !shape.is_wide(INDEXED_READINGS as usize));
@@ -227,9 +219,7 @@ fn merge(numbers: usize) -> String {
 /// `Contended`, `Unavailable` or `Database`.
 pub(crate) async fn forget(transaction: &Transaction<'_>, tenant: &TenantId, sources: &[i64]) -> Result<()> {
     // The lock comes first, and then a statement that sees every mark committed before.
-    let statement = transaction.prepare_cached(SHARE_TENANT).await?;
-    transaction.query_one(&statement, &[&tenant.as_str()]).await?;
-    let statement = transaction.prepare_cached(DELETE_MARKS).await?;
-    transaction.execute(&statement, &[&tenant.as_str(), &sources]).await?;
+    transaction.row(SHARE_TENANT, &[&tenant.as_str()]).await?;
+    transaction.run(DELETE_MARKS, &[&tenant.as_str(), &sources]).await?;
     Ok(())
 }

@@ -16,6 +16,7 @@ use tokio_postgres::types::Json;
 
 use crate::Database;
 use crate::measurements::INDEXED_READINGS;
+use crate::prepared::PreparedQueries;
 
 const FIND: &str = include_str!("../../../../sql/queries/measurements/find.sql");
 const FIND_REST: &str = include_str!("../../../../sql/queries/measurements/find_rest.sql");
@@ -89,8 +90,7 @@ async fn rest(client: &Client, tenant: &TenantId, ids: &[i64]) -> Result<HashMap
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let statement = client.prepare_cached(FIND_REST).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &ids]).await?;
+    let rows = client.rows(FIND_REST, &[&tenant.as_str(), &ids]).await?;
     let read = |row: &Row| {
         let verbatim: Option<Json<Fragments>> = row.try_get(2)?;
         let rest = UnindexedColumns { wide_readings: row.try_get(1)?, verbatim: verbatim.map(|json| json.0) };
@@ -108,11 +108,7 @@ pub async fn get_measurement(
     tenant: &TenantId,
     id: MeasurementId,
 ) -> Result<Measurement> {
-    let found = {
-        let client = database.reader().await?;
-        let statement = client.prepare_cached(FIND).await?;
-        client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?
-    };
+    let found = { database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await? };
     let found = found.as_ref().map(indexed).transpose()?;
     let whole = completed(database, tenant, found.into_iter().collect()).await?;
     whole.into_iter().next().ok_or_else(|| Error::not_found(Noun::Measurement, id))

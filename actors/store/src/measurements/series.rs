@@ -19,6 +19,7 @@ use crate::measurements::INDEXED_READINGS;
 use crate::measurements::buckets::{SeriesColumn, buckets};
 use crate::measurements::collection::MEASUREMENTS;
 use crate::measurements::rows::{completed, indexed};
+use crate::prepared::PreparedQueries;
 use crate::query::filter::Filtered;
 use crate::query::time_scan::{Descendants, Span, TimeScan};
 
@@ -65,8 +66,7 @@ async fn shapes_of_source(
     filter: &SeriesFilter,
 ) -> Result<Vec<NumberedShape>> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_SOURCE_SHAPES).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &filter.source.0]).await?;
+    let rows = client.rows(LIST_SOURCE_SHAPES, &[&tenant.as_str(), &filter.source.0]).await?;
     let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let definitions = database.shapes().definitions(&client, tenant, ids.iter().copied()).await?;
     Ok(ids.into_iter().filter_map(|id| Some((id, definitions.get(&id)?.clone()))).collect())

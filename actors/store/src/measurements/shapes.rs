@@ -10,6 +10,8 @@ use platform_model::data::measurement::Shape;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 
+use crate::prepared::PreparedQueries;
+
 const FIND: &str = include_str!("../../../../sql/queries/measurements/find_shapes.sql");
 
 /// The number of cached pairs of source and shape; a fleet of a hundred thousand devices sends a few shapes each.
@@ -73,8 +75,7 @@ impl Shapes {
             return Ok(found);
         }
         let unknown: Vec<i64> = unknown.into_iter().collect();
-        let statement = client.prepare_cached(FIND).await?;
-        for row in client.query(&statement, &[&tenant.as_str(), &unknown]).await? {
+        for row in client.rows(FIND, &[&tenant.as_str(), &unknown]).await? {
             let definition: tokio_postgres::types::Json<Shape> = row.try_get(1)?;
             let definition = Arc::new(definition.0);
             self.definitions.insert((tenant.clone(), row.get(0)), definition.clone());

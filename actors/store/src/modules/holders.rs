@@ -1,7 +1,8 @@
 //! The leases of event-processing modules in PostgreSQL: one process at a time runs the modules of a tenant.
 //!
-//! A process that takes over increments the fence, which every [write of a module](crate::module_leases) checks.
-//! Every process receives the writes of all others, so it does not matter which of them holds the lease.
+//! A process that takes over increments the fence, which every
+//! [write of a module](crate::module_leases) checks. Every process receives the writes of all others, so it
+//! does not matter which of them holds the lease.
 
 use std::time::Duration;
 

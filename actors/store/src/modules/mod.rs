@@ -14,6 +14,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 
 const GET: &str = include_str!("../../../../sql/queries/modules/get.sql");
@@ -35,8 +36,7 @@ pub async fn list_modules(
     let client = database.reader().await?;
     let mut filtered = Filtered::new("modules m", "m.tenant", tenant.as_str());
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("m.id"), page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client.rows(&filtered.page(COLUMNS, Order::Id("m.id"), page), &filtered.parameters()).await?;
     let modules = rows.iter().map(from_row).collect();
     Ok(Page { count, ..page_of(modules, page, |module: &Module| Position::of_id(module.id.0)) })
 }
@@ -67,8 +67,7 @@ pub async fn get_module_text(database: &Database, tenant: &TenantId, id: ModuleI
 /// `Unavailable` or `Database`.
 pub async fn count_modules(database: &Database, tenant: &TenantId) -> Result<i64> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached("SELECT count(*) FROM modules WHERE tenant = $1").await?;
-    Ok(client.query_one(&statement, &[&tenant.as_str()]).await?.get(0))
+    Ok(client.row("SELECT count(*) FROM modules WHERE tenant = $1", &[&tenant.as_str()]).await?.get(0))
 }
 
 /// Returns whether a module of this name is deployed, on whichever server it runs.
@@ -80,9 +79,7 @@ pub async fn is_deployed(database: &Database, tenant: &TenantId, name: &str) -> 
     if name.contains('\0') {
         return Ok(false);
     }
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(IS_DEPLOYED).await?;
-    Ok(client.query_opt(&statement, &[&tenant.as_str(), &name]).await?.is_some())
+    Ok(database.reader().await?.find(IS_DEPLOYED, &[&tenant.as_str(), &name]).await?.is_some())
 }
 
 /// Reads [`COLUMNS`].

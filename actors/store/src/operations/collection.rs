@@ -16,6 +16,7 @@ use crate::Database;
 use crate::deletion::{Deletion, ListedIds};
 use crate::operations::queues::Queues;
 use crate::operations::{self, external_ids, from_row};
+use crate::prepared::PreparedQueries;
 use crate::publications::DeletionNotices;
 use crate::query::filter::{Filtered, page_of};
 use crate::query::time_scan::{Descendants, Span, TimeScan, TimeTable, devices_of_agent, position};
@@ -119,11 +120,9 @@ async fn queues<'a>(
         return Ok(queues);
     }
     // Each queue may hold many finished operations.
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(COUNT_PLACES).await?;
     let marker = naming().model("Agent");
     let parameters: [&(dyn ToSql + Sync); 5] = [&tenant.as_str(), &agent.0, &places, &MERGED_PLACES, &marker];
-    let merged: i64 = client.query_one(&statement, &parameters).await?.get(0);
+    let merged: i64 = database.reader().await?.row(COUNT_PLACES, &parameters).await?.get(0);
     Ok(queues.filter(|_| merged <= MERGED_PLACES))
 }
 

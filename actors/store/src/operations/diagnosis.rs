@@ -14,6 +14,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::inventory::managed_objects::get_managed_object;
+use crate::prepared::PreparedQueries;
 
 const LIST_AGENTS: &str = include_str!("../../../../sql/queries/operations/list_agents.sql");
 const COUNT_AHEAD: &str = include_str!("../../../../sql/queries/operations/count_ahead.sql");
@@ -32,9 +33,11 @@ pub async fn find_out(database: &Database, tenant: &TenantId, operation: Operati
 }
 
 async fn list_agents(database: &Database, tenant: &TenantId, device: ManagedObjectId) -> Result<Vec<Agent>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_AGENTS).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &device.0, &naming().model("Agent")]).await?;
+    let rows = database
+        .reader()
+        .await?
+        .rows(LIST_AGENTS, &[&tenant.as_str(), &device.0, &naming().model("Agent")])
+        .await?;
     Ok(rows.iter().map(agent).collect())
 }
 

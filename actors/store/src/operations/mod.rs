@@ -16,16 +16,20 @@ use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId
 use platform_model::naming::naming;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::timestamp::Timestamp;
+use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
-use tokio_postgres::{Row, Statement};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 use crate::publications::{DeletionNotices, Write};
 use crate::rows::fragments;
+use crate::signatures::Signatures;
+use crate::statistics::Counted;
+use crate::write_kind::{Added, Rows, WriteKind};
 
-pub(crate) const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/operations/insert.sql");
 
-pub(crate) const UPDATE: &str = include_str!("../../../../sql/queries/operations/update.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/operations/update.sql");
 const FIND: &str = include_str!("../../../../sql/queries/operations/find.sql");
 const DELETE_MANY: &str = include_str!("../../../../sql/queries/operations/delete_many.sql");
 const HAS_AGENT: &str = include_str!("../../../../sql/queries/operations/has_agent.sql");
@@ -52,27 +56,41 @@ pub struct Queued {
 
 /// Queues operations in this order. `None` stands for an operation that was left out: its device does not exist or has
 /// no agent (O-01); for a bulk operation, its device does not exist or has an operation of it already (K-05).
-pub(crate) async fn insert_operations(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &ToQueue)],
-) -> Result<Vec<Option<Queued>>> {
-    let mut queued: Vec<Option<Queued>> = rows.iter().map(|_| None).collect();
-    if rows.is_empty() {
-        return Ok(queued);
+#[derive(Debug)]
+pub(crate) struct QueueOperation;
+
+impl WriteKind for QueueOperation {
+    type Change = ToQueue;
+    type Outcomes = std::vec::IntoIter<Option<Queued>>;
+    type Written = Queued;
+
+    const STATEMENTS: &'static [&'static str] = &[INSERT];
+    const COUNTED: Counted = Counted::OperationCreated;
+    const ADDED: Added<'static> = Added::Data;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let mut queued: Vec<Option<Queued>> = rows.iter().map(|_| None).collect();
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let devices: Vec<i64> = rows.iter().map(|(_, new)| new.device.0).collect();
+        let bulk_operations: Vec<Option<i64>> =
+            rows.iter().map(|(_, new)| new.bulk_operation.map(|id| id.0)).collect();
+        let fragments: Vec<String> = rows.iter().map(|(_, new)| new.fragments.to_json()).collect();
+        let agent = naming().model("Agent");
+        let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &devices, &bulk_operations, &fragments, &agent];
+        for row in client.rows(INSERT, &parameters).await? {
+            let place = row.get::<_, i64>(0) as usize;
+            queued[place] = Some(from_inserted(&row, rows[place].1)?);
+        }
+        Ok(queued.into_iter())
     }
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let devices: Vec<i64> = rows.iter().map(|(_, new)| new.device.0).collect();
-    let bulk_operations: Vec<Option<i64>> =
-        rows.iter().map(|(_, new)| new.bulk_operation.map(|id| id.0)).collect();
-    let fragments: Vec<String> = rows.iter().map(|(_, new)| new.fragments.to_json()).collect();
-    let agent = naming().model("Agent");
-    let parameters: [&(dyn ToSql + Sync); 5] = [&tenants, &devices, &bulk_operations, &fragments, &agent];
-    for row in client.query(statement, &parameters).await? {
-        let place = row.get::<_, i64>(0) as usize;
-        queued[place] = Some(from_inserted(&row, rows[place].1)?);
+
+    fn written(outcomes: &mut Self::Outcomes, _: &Self::Change) -> Option<Self::Written> {
+        outcomes.next().flatten()
     }
-    Ok(queued)
 }
 
 /// An operation after a PUT.
@@ -85,49 +103,64 @@ pub struct OperationUpdate {
     pub audit: Option<(i64, NewAuditRecord)>,
 }
 
-/// Updates operations, inserts their audit records and returns their ids. Operations that were changed or deleted since
-/// they were read are left out.
-pub(crate) async fn update_operations(
-    client: &impl GenericClient,
-    statement: &Statement,
-    rows: &[(&TenantId, &OperationUpdate)],
-) -> Result<HashSet<i64>> {
-    if rows.is_empty() {
-        return Ok(HashSet::new());
+/// Updates operations and inserts their audit records. Operations that were changed or deleted since they were read are
+/// left out.
+#[derive(Debug)]
+pub(crate) struct UpdateOperation;
+
+impl WriteKind for UpdateOperation {
+    type Change = OperationUpdate;
+    type Outcomes = HashSet<i64>;
+    type Written = ();
+
+    const STATEMENTS: &'static [&'static str] = &[UPDATE];
+    const COUNTED: Counted = Counted::OperationUpdated;
+    const ADDED: Added<'static> = Added::Nothing;
+
+    async fn run(
+        client: &impl GenericClient,
+        _: &Signatures,
+        rows: &mut Rows<'_, Self>,
+    ) -> Result<Self::Outcomes> {
+        let operations = || rows.iter().map(|(_, update)| &update.operation);
+        let audits = || rows.iter().map(|(_, update)| update.audit.as_ref());
+        let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
+        let ids: Vec<i64> = operations().map(|operation| operation.id.map_or(0, |id| id.0)).collect();
+        let revisions: Vec<i64> = operations().map(|operation| operation.revision).collect();
+        let statuses: Vec<&str> = operations().map(|operation| operation.status.as_str()).collect();
+        let reasons: Vec<Option<&str>> =
+            operations().map(|operation| operation.failure_reason.as_deref()).collect();
+        let fragments: Vec<String> = operations().map(|operation| operation.fragments.to_json()).collect();
+        let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
+        let audit_times: Vec<_> =
+            audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
+        let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
+        let applications: Vec<Option<&str>> =
+            audits().map(|audit| audit.and_then(|(_, record)| record.application.as_deref())).collect();
+        let changes = |record: &NewAuditRecord| {
+            serde_json::to_string(&record.changes).expect("changes have string keys only")
+        };
+        let changes: Vec<Option<String>> =
+            audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
+        let parameters: [&(dyn ToSql + Sync); 11] = [
+            &tenants,
+            &ids,
+            &revisions,
+            &statuses,
+            &reasons,
+            &fragments,
+            &audit_ids,
+            &audit_times,
+            &users,
+            &applications,
+            &changes,
+        ];
+        Ok(client.rows(UPDATE, &parameters).await?.iter().map(|row| row.get(0)).collect())
     }
-    let operations = || rows.iter().map(|(_, update)| &update.operation);
-    let audits = || rows.iter().map(|(_, update)| update.audit.as_ref());
-    let tenants: Vec<&str> = rows.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let ids: Vec<i64> = operations().map(|operation| operation.id.map_or(0, |id| id.0)).collect();
-    let revisions: Vec<i64> = operations().map(|operation| operation.revision).collect();
-    let statuses: Vec<&str> = operations().map(|operation| operation.status.as_str()).collect();
-    let reasons: Vec<Option<&str>> =
-        operations().map(|operation| operation.failure_reason.as_deref()).collect();
-    let fragments: Vec<String> = operations().map(|operation| operation.fragments.to_json()).collect();
-    let audit_ids: Vec<Option<i64>> = audits().map(|audit| audit.map(|(id, _)| *id)).collect();
-    let audit_times: Vec<_> = audits().map(|audit| audit.map(|(_, record)| record.time.instant())).collect();
-    let users: Vec<Option<&str>> = audits().map(|audit| audit.map(|(_, record)| &*record.user)).collect();
-    let applications: Vec<Option<&str>> =
-        audits().map(|audit| audit.and_then(|(_, record)| record.application.as_deref())).collect();
-    let changes = |record: &NewAuditRecord| {
-        serde_json::to_string(&record.changes).expect("changes have string keys only")
-    };
-    let changes: Vec<Option<String>> =
-        audits().map(|audit| audit.map(|(_, record)| changes(record))).collect();
-    let parameters: [&(dyn ToSql + Sync); 11] = [
-        &tenants,
-        &ids,
-        &revisions,
-        &statuses,
-        &reasons,
-        &fragments,
-        &audit_ids,
-        &audit_times,
-        &users,
-        &applications,
-        &changes,
-    ];
-    Ok(client.query(statement, &parameters).await?.iter().map(|row| row.get(0)).collect())
+
+    fn written(outcomes: &mut Self::Outcomes, update: &Self::Change) -> Option<Self::Written> {
+        outcomes.contains(&update.operation.id?.0).then_some(())
+    }
 }
 
 /// Returns an operation.
@@ -135,9 +168,7 @@ pub(crate) async fn update_operations(
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_operation(database: &Database, tenant: &TenantId, id: OperationId) -> Result<Operation> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id.0]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str(), &id.0]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Operation, id))?)
 }
 
@@ -170,10 +201,8 @@ pub(crate) async fn delete_operations(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn has_agent(database: &Database, tenant: &TenantId, device: ManagedObjectId) -> Result<bool> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(HAS_AGENT).await?;
     let agent = naming().model("Agent");
-    Ok(client.query_one(&statement, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
+    Ok(database.loader().await?.row(HAS_AGENT, &[&tenant.as_str(), &device.0, &agent]).await?.get(0))
 }
 
 /// Reads the columns of `insert.sql` in their order.

@@ -15,6 +15,7 @@ use tokio_postgres::{Client, Row};
 
 use crate::Database;
 use crate::operations::collection::of_each;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::Filtered;
 use crate::query::time_scan::{devices_of_agent, position};
 
@@ -36,11 +37,9 @@ pub async fn is_for(
     operation: OperationId,
     agent: ManagedObjectId,
 ) -> Result<Option<bool>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(IS_FOR).await?;
     let parameters: [&(dyn ToSql + Sync); 4] =
         [&tenant.as_str(), &operation.0, &agent.0, &naming().model("Agent")];
-    Ok(client.query_opt(&statement, &parameters).await?.map(|row| row.get(0)))
+    Ok(database.reader().await?.find(IS_FOR, &parameters).await?.map(|row| row.get(0)))
 }
 
 /// The range of positions of the merged queues to read.

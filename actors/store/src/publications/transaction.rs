@@ -13,6 +13,7 @@ use tokio_postgres::Statement;
 
 use super::tenants::SharedTenant;
 use super::{LIST_OTHERS, LocalDelivery, Publications};
+use crate::prepared::PreparedQueries;
 use crate::signatures::Signatures;
 
 /// The SQLSTATE that `assert_unshared.sql` raises: another server has joined the tenant.
@@ -178,10 +179,9 @@ impl TransactionPublications {
 
     /// Checks which tenants other servers have joined. It is part of the caller's transaction, after its writes.
     pub(crate) async fn check(&mut self, client: &impl GenericClient) -> Result<Checked> {
-        let statement = client.prepare_cached(LIST_OTHERS).await?;
         let changes = |published: &Published| published.tenant.changes.load(Ordering::SeqCst);
         let changes: Vec<usize> = self.tenants.iter().map(changes).collect();
-        let rows = client.query(&statement, &[&self.ids(), &self.publications.server()]).await?;
+        let rows = client.rows(LIST_OTHERS, &[&self.ids(), &self.publications.server()]).await?;
         let found: HashMap<String, (bool, bool)> =
             rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
         for (published, changes) in self.tenants.iter_mut().zip(changes) {

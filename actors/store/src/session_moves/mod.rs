@@ -22,6 +22,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::panics::caught;
+use crate::prepared::PreparedQueries;
 use crate::publications::{Assembly, NOTIFY, Unreadable, channel, cut, encode};
 use crate::servers::DEAD_AFTER;
 use crate::signatures::Signatures;
@@ -314,16 +315,13 @@ impl Batch {
             transaction.batch_execute(if asked.is_ok() { ASKED } else { NOT_ASKED }).await?;
         }
         if !self.moved.is_empty() {
-            let statement = transaction.prepare_cached(NOTE_HOLDERS).await?;
-            transaction.execute(&statement, &[&self.moved, &self.holders]).await?;
+            transaction.run(NOTE_HOLDERS, &[&self.moved, &self.holders]).await?;
         }
         if !self.channels.is_empty() {
-            let statement = transaction.prepare_cached(NOTIFY).await?;
-            transaction.execute(&statement, &[&self.channels, &self.payloads]).await?;
+            transaction.run(NOTIFY, &[&self.channels, &self.payloads]).await?;
         }
         if !self.forgotten.is_empty() {
-            let statement = transaction.prepare_cached(FORGET).await?;
-            transaction.execute(&statement, &[&self.forgotten, &own]).await?;
+            transaction.run(FORGET, &[&self.forgotten, &own]).await?;
         }
         transaction.commit().await?;
         Ok(asked)

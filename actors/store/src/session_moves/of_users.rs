@@ -4,6 +4,7 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const LIST_ELSEWHERE: &str = include_str!("../../../../sql/queries/session_moves/list_elsewhere.sql");
 const NOTE: &str = include_str!("../../../../sql/queries/session_moves/note_of_user.sql");
@@ -26,10 +27,8 @@ impl Database {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn list_sessions_elsewhere(&self, tenant: &TenantId, user: &str) -> Result<Vec<String>> {
-        let client = self.reader().await?;
-        let statement = client.prepare_cached(LIST_ELSEWHERE).await?;
         let own = self.session_moves.server();
-        let rows = client.query(&statement, &[&tenant.as_str(), &user, &own]).await?;
+        let rows = self.reader().await?.rows(LIST_ELSEWHERE, &[&tenant.as_str(), &user, &own]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 

@@ -20,7 +20,7 @@ use platform_model::tenancy::tenant::TenantLimit;
 
 use super::of_tenant::{TenantLimits, within};
 use crate::Database;
-use crate::writer::Change;
+use crate::write_kind::Added;
 
 const LIST_STORED: &str = include_str!("../../../../sql/queries/tenant_limits/list_stored.sql");
 const COUNT_DEVICES: &str = include_str!("../../../../sql/queries/tenant_limits/count_devices.sql");
@@ -125,31 +125,18 @@ impl TenantLimits {
 }
 
 impl Database {
-    /// Checks a change that adds devices or data against the quotas of its tenant.
+    /// Checks what a change adds to the database against the quotas of its tenant.
     ///
     /// # Errors
     /// `QuotaExceeded`.
-    pub(crate) fn ensure_quota(&self, change: &Change) -> Result<()> {
-        if !self.tenant_limits.bound_amounts() {
-            return Ok(());
-        }
-        match change {
-            Change::InsertManagedObject(tenant, object) => {
+    pub(crate) fn ensure_quota(&self, tenant: &TenantId, added: Added<'_>) -> Result<()> {
+        match added {
+            Added::Nothing => Ok(()),
+            Added::Data => self.ensure_stored_quota(tenant),
+            Added::Object(fragments) => {
                 self.ensure_stored_quota(tenant)?;
-                self.ensure_device_quota(tenant, &object.fragments)
+                self.ensure_device_quota(tenant, fragments)
             }
-            Change::RaiseAlarm(tenant, _)
-            | Change::InsertMeasurements(tenant, _)
-            | Change::InsertEvent(tenant, _)
-            | Change::QueueOperation(tenant, _)
-            | Change::InsertBinary(tenant, ..)
-            | Change::ReplaceBinary(tenant, ..) => self.ensure_stored_quota(tenant),
-            // The sender of an update checks its growth. Repetitions add no data.
-            Change::CountRepetition(..)
-            | Change::UpdateAlarm(..)
-            | Change::UpdateManagedObject(..)
-            | Change::UpdateEvent(..)
-            | Change::UpdateOperation(..) => Ok(()),
         }
     }
 

@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 
 use super::of_tenant::{Counted, TenantLimits};
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const NOTE: &str = include_str!("../../../../sql/queries/tenant_limits/note_counts.sql");
 const COUNT_ELSEWHERE: &str = include_str!("../../../../sql/queries/tenant_limits/count_elsewhere.sql");
@@ -74,16 +75,13 @@ impl Database {
         if !changed.is_empty() {
             let tenants: Vec<&str> = changed.iter().map(|(tenant, _)| tenant.as_str()).collect();
             let column = |at: usize| changed.iter().map(|(_, counts)| counts[at]).collect::<Vec<i64>>();
-            let statement = transaction.prepare_cached(NOTE).await?;
-            transaction.execute(&statement, &[&server, &tenants, &column(0), &column(1), &column(2)]).await?;
+            transaction.run(NOTE, &[&server, &tenants, &column(0), &column(1), &column(2)]).await?;
         }
         if !noted.was_shared {
             transaction.execute(SWEEP, &[]).await?;
         }
-        let statement = transaction.prepare_cached(COUNT_ELSEWHERE).await?;
-        let elsewhere = transaction.query(&statement, &[&server]).await?;
-        let statement = transaction.prepare_cached(COUNT_SERVERS).await?;
-        let servers: i64 = transaction.query_one(&statement, &[]).await?.get(0);
+        let elsewhere = transaction.rows(COUNT_ELSEWHERE, &[&server]).await?;
+        let servers: i64 = transaction.row(COUNT_SERVERS, &[]).await?.get(0);
         transaction.commit().await?;
         changed.iter().for_each(|(tenant, counts)| all.of(tenant).set_noted(*counts));
         noted.counts.extend(changed);

@@ -4,7 +4,6 @@
 mod amounts;
 mod counts;
 mod of_tenant;
-mod rate;
 mod stored;
 
 use std::collections::{HashMap, HashSet};
@@ -20,7 +19,6 @@ use platform_model::tenancy::tenant::{LimitOrigin, LimitValues, TenantLimit, in_
 
 use crate::Database;
 pub use of_tenant::{Counted, TenantLimits};
-pub use rate::Rate;
 use stored::Stored;
 pub use stored::set_limits;
 

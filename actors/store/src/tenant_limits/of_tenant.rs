@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use platform_model::error::{Error, Result};
+use platform_model::rate::{Pace, Rate};
 use platform_model::tenancy::tenant::{LimitOrigin, LimitValues, TenantLimit};
 
 use super::amounts::Amounts;
-use super::rate::Rate;
 
 /// The stored value of a limit that is not set.
 const UNLIMITED: u64 = u64::MAX;
@@ -103,14 +103,15 @@ impl TenantLimits {
         let burst = rate(TenantLimit::RequestBurst);
         self.requests.set(
             rate(TenantLimit::RequestsPerSecond)
-                .map(|per_second| (per_second, burst.unwrap_or(per_second * BURST))),
+                .map(|per_second| Pace::per_second(per_second, burst.unwrap_or(per_second * BURST))),
         );
         let transient_bytes = rate(TenantLimit::TransientBytesPerSecond);
-        self.transient_bytes.set(transient_bytes.map(|bytes| (bytes, bytes * TRANSIENT_BURST)));
+        self.transient_bytes
+            .set(transient_bytes.map(|bytes| Pace::per_second(bytes, bytes * TRANSIENT_BURST)));
         // All modules of a tenant run at one server, so it gets the whole rate.
         let millis = values.get(TenantLimit::ModuleMillisPerSecond).map(|millis| millis as f64);
         let micros = millis.map(|millis| millis * 1000.0);
-        self.module_micros.set(micros.map(|micros| (micros, micros * MODULE_BURST)));
+        self.module_micros.set(micros.map(|micros| Pace::per_second(micros, micros * MODULE_BURST)));
     }
 
     /// Returns the value in force of a limit; `None` is unlimited.

@@ -21,6 +21,7 @@ pub use sub_tenants::count_sub_tenants;
 use crate::Database;
 use crate::announcements::{Announcements, Change, change};
 use crate::applications::users;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
 use crate::users::changes;
 use crate::users::groups;
@@ -161,9 +162,7 @@ fn unless_duplicate<T>(outcome: Result<T, tokio_postgres::Error>, key: impl FnOn
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_tenant(database: &Database, tenant: &TenantId) -> Result<Tenant> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str()]).await?;
+    let row = database.reader().await?.find(FIND, &[&tenant.as_str()]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
 }
 
@@ -172,9 +171,7 @@ pub async fn get_tenant(database: &Database, tenant: &TenantId) -> Result<Tenant
 /// # Errors
 /// `NotFound` both for an unknown tenant and for one that the caller does not manage.
 pub async fn get_tenant_below(database: &Database, caller: &TenantId, tenant: &TenantId) -> Result<Tenant> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(FIND_BELOW).await?;
-    let row = client.query_opt(&statement, &[&caller.as_str(), &tenant.as_str()]).await?;
+    let row = database.reader().await?.find(FIND_BELOW, &[&caller.as_str(), &tenant.as_str()]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?)
 }
 
@@ -188,11 +185,9 @@ pub async fn list_tenants_below(
     page: &PageRequest,
 ) -> Result<Page<Tenant>> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(COUNT_BELOW).await?;
-    let count = client.query_one(&statement, &[&caller.as_str()]).await?;
-    let statement = client.prepare_cached(LIST_BELOW).await?;
+    let count = client.row(COUNT_BELOW, &[&caller.as_str()]).await?;
     let (after, limit) = (page.after_name(), i64::from(page.size) + 1);
-    let rows = client.query(&statement, &[&caller.as_str(), &after, &limit, &page.offset()]).await?;
+    let rows = client.rows(LIST_BELOW, &[&caller.as_str(), &after, &limit, &page.offset()]).await?;
     let tenants = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     let count = page.count_of(count.get(0));
     let page = page_of(tenants, page, |tenant| After::Name(tenant.id.as_str().into()));

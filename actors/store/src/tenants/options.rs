@@ -17,6 +17,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::announcements::{Announcements, Change, change};
+use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
 use crate::users::audit::record;
 
@@ -50,9 +51,7 @@ pub async fn find_option(
     category: &str,
     key: &str,
 ) -> Result<Option<String>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &category, &key]).await?;
+    let row = database.loader().await?.find(FIND, &[&tenant.as_str(), &category, &key]).await?;
     Ok(row.map(|row| row.get(0)))
 }
 
@@ -82,8 +81,7 @@ pub async fn list_options(
 ) -> Result<Page<TenantOption>> {
     let client = database.reader().await?;
     let (categories, keys, _) = predefined();
-    let statement = client.prepare_cached(COUNT).await?;
-    let row = client.query_one(&statement, &[&tenant.as_str(), &categories, &keys]).await?;
+    let row = client.row(COUNT, &[&tenant.as_str(), &categories, &keys]).await?;
     let count = page.count_of(row.get(0));
     drop(client);
     let part = OptionRange {
@@ -120,9 +118,7 @@ pub async fn list_stored(
     tenant: &TenantId,
     category: &str,
 ) -> Result<Vec<(String, String)>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST_STORED).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &category]).await?;
+    let rows = database.reader().await?.rows(LIST_STORED, &[&tenant.as_str(), &category]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 

@@ -8,6 +8,7 @@ use platform_model::timestamp::Timestamp;
 use platform_model::users::token_client::{Scope, TokenHash};
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const INSERT: &str = include_str!("../../../../sql/queries/access_tokens/insert.sql");
 const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql");
@@ -66,9 +67,8 @@ pub async fn insert_token(
     validity: Duration,
 ) -> Result<Option<Issued>> {
     let connection = database.loader().await?;
-    let statement = connection.prepare_cached(INSERT).await?;
     let row = connection
-        .query_opt(&statement, &[&tenant.as_str(), &client, &token.bytes(), &validity.as_secs_f64()])
+        .find(INSERT, &[&tenant.as_str(), &client, &token.bytes(), &validity.as_secs_f64()])
         .await?;
     row.map(|row| {
         Ok(Issued { scope: scope(&row.get::<_, Vec<String>>(0))?, at: Timestamp::stored(row.get(1), 0) })
@@ -81,9 +81,7 @@ pub async fn insert_token(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn find_token(database: &Database, token: TokenHash) -> Result<Option<Granted>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND).await?;
-    let Some(row) = client.query_opt(&statement, &[&token.bytes()]).await? else { return Ok(None) };
+    let Some(row) = database.loader().await?.find(FIND, &[&token.bytes()]).await? else { return Ok(None) };
     let remaining: f64 = row.get(3);
     Ok(Some(Granted {
         tenant: TenantId::parse(row.get(0))?,

@@ -9,6 +9,7 @@ use platform_model::users::token_client::TokenHash;
 use tokio_postgres::types::Json;
 
 use crate::Database;
+use crate::prepared::PreparedQueries;
 
 const FIND_BY_TOKEN: &str = include_str!("../../../../sql/queries/account_limits/find_by_token.sql");
 const EXISTS: &str = include_str!("../../../../sql/queries/account_limits/exists.sql");
@@ -25,9 +26,9 @@ pub async fn find_by_token(
     database: &Database,
     token: TokenHash,
 ) -> Result<Option<(AccountId, AccountLimits)>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_BY_TOKEN).await?;
-    let Some(row) = client.query_opt(&statement, &[&token.bytes()]).await? else { return Ok(None) };
+    let Some(row) = database.loader().await?.find(FIND_BY_TOKEN, &[&token.bytes()]).await? else {
+        return Ok(None);
+    };
     let limits = AccountLimits {
         absolute: row.try_get::<_, Json<AbsoluteLimits>>(1)?.0,
         rate: row.try_get::<_, Json<Vec<RateLimits>>>(2)?.0,
@@ -40,9 +41,7 @@ pub async fn find_by_token(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn is_known(database: &Database, account: &AccountId) -> Result<bool> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(EXISTS).await?;
-    Ok(client.query_one(&statement, &[&account.as_str()]).await?.get(0))
+    Ok(database.loader().await?.row(EXISTS, &[&account.as_str()]).await?.get(0))
 }
 
 /// Sets the limits of a new or a known account that differ from the defaults and returns all limits that are set now.

@@ -18,6 +18,7 @@ use tokio_postgres::types::Json;
 use crate::Database;
 use crate::announcements::{Announcements, Change, Holders, Names, RightsChange, change};
 use crate::applications::roles;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::users::audit::{changed, record};
 use crate::users::changes::shift;
@@ -190,8 +191,7 @@ pub async fn list_groups(
         WHERE m.tenant = g.tenant AND m.group_id = g.id AND m.user_name = $)";
     filtered.and_some(of_user, user.map(ToOwned::to_owned));
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Id("g.id"), page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client.rows(&filtered.page(COLUMNS, Order::Id("g.id"), page), &filtered.parameters()).await?;
     let groups = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(groups, page, |group| Position::of_id(group.id.0)) })
 }

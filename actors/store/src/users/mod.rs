@@ -28,6 +28,7 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::rows::fragments;
 use crate::shared_lookups::Lookup;
@@ -110,8 +111,7 @@ pub async fn list_rights(
 async fn find_accounts(client: &impl GenericClient, keys: &[Key]) -> Result<Accounts> {
     let (tenants, names): (Vec<_>, Vec<_>) =
         keys.iter().map(|(tenant, name)| (tenant.as_str(), &**name)).unzip();
-    let statement = client.prepare_cached(FIND).await?;
-    let rows = client.query(&statement, &[&tenants, &names]).await?;
+    let rows = client.rows(FIND, &[&tenants, &names]).await?;
     rows.iter().map(account).collect()
 }
 
@@ -151,8 +151,7 @@ fn application_user(application: Option<i64>, purpose: Option<&str>) -> Option<A
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn ensure_tenant(database: &Database, tenant: &TenantId) -> Result<()> {
     let client = database.reader().await?;
-    let statement = client.prepare_cached(TENANT_EXISTS).await?;
-    if client.query_one(&statement, &[&tenant.as_str()]).await?.get(0) {
+    if client.row(TENANT_EXISTS, &[&tenant.as_str()]).await?.get(0) {
         Ok(())
     } else {
         Err(Error::not_found(Noun::Tenant, tenant))
@@ -169,8 +168,7 @@ pub async fn get_user(database: &Database, tenant: &TenantId, name: &str) -> Res
 
 /// Returns a user, as part of the caller's transaction.
 pub(crate) async fn read_user(client: &impl GenericClient, tenant: &TenantId, name: &str) -> Result<User> {
-    let statement = client.prepare_cached(GET).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &name]).await?;
+    let row = client.find(GET, &[&tenant.as_str(), &name]).await?;
     from_row(tenant, &row.ok_or_else(|| Error::not_found(Noun::User, name))?)
 }
 
@@ -265,8 +263,7 @@ async fn read_page(
         "WITH page (tenant, name) AS ({keys}) \
         SELECT {columns} FROM page JOIN users u ON u.tenant = page.tenant AND u.name = page.name ORDER BY {U_NAME}"
     );
-    let statement = client.prepare_cached(&statement).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows = client.rows(&statement, &filtered.parameters()).await?;
     let users = rows.iter().map(|row| from_row(tenant, row)).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(users, page, |user| After::Name(user.name.clone())) })
 }

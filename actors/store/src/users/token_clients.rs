@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 
 use crate::Database;
 use crate::announcements::change;
+use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::users::access_tokens;
 
@@ -64,9 +65,7 @@ pub async fn insert_client(database: &Database, draft: Draft<'_>) -> Result<Toke
 /// # Errors
 /// `NotFound`, `Unavailable` or `Database`.
 pub async fn get_client(database: &Database, tenant: &TenantId, id: &str) -> Result<TokenClient> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(GET).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &id]).await?;
+    let row = database.reader().await?.find(GET, &[&tenant.as_str(), &id]).await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::TokenClient, id))?)
 }
 
@@ -82,8 +81,8 @@ pub async fn list_clients(
     let client = database.reader().await?;
     let mut filtered = Filtered::new("token_clients c", "c.tenant", tenant.as_str());
     let count = filtered.total(&client, page.total).await?;
-    let statement = client.prepare_cached(&filtered.page(COLUMNS, Order::Name("c.id"), page)).await?;
-    let rows = client.query(&statement, &filtered.parameters()).await?;
+    let rows =
+        client.rows(&filtered.page(COLUMNS, Order::Name("c.id"), page), &filtered.parameters()).await?;
     let clients = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     Ok(Page { count, ..page_of(clients, page, |client| After::Name(client.id.as_str().into())) })
 }
@@ -117,9 +116,7 @@ pub async fn get_tenant_of_client(database: &Database, id: &str) -> Result<Tenan
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn find_secret(database: &Database, id: &str) -> Result<Option<(TenantId, String)>> {
-    let client = database.loader().await?;
-    let statement = client.prepare_cached(FIND_SECRET).await?;
-    let row = client.query_opt(&statement, &[&id]).await?;
+    let row = database.loader().await?.find(FIND_SECRET, &[&id]).await?;
     row.map(|row| Ok((TenantId::parse(row.get(0))?, row.get(1)))).transpose()
 }
 

@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 
 use crate::Database;
 use crate::announcements::change;
+use crate::prepared::PreparedQueries;
 use crate::users::access_tokens;
 
 const INSERT: &str = include_str!("../../../../sql/queries/user_tokens/insert.sql");
@@ -72,9 +73,7 @@ pub async fn insert_token(database: &Database, draft: Draft<'_>) -> Result<Optio
 /// # Errors
 /// `Timeout`, `Unavailable` or `Database`.
 pub async fn list_tokens(database: &Database, tenant: &TenantId, user: &str) -> Result<Vec<UserToken>> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(LIST).await?;
-    let rows = client.query(&statement, &[&tenant.as_str(), &user]).await?;
+    let rows = database.reader().await?.rows(LIST, &[&tenant.as_str(), &user]).await?;
     rows.iter().map(from_row).collect()
 }
 
@@ -89,9 +88,11 @@ pub async fn renew_token(
     id: &str,
     validity: Duration,
 ) -> Result<UserToken> {
-    let client = database.reader().await?;
-    let statement = client.prepare_cached(RENEW).await?;
-    let row = client.query_opt(&statement, &[&tenant.as_str(), &user, &id, &validity.as_secs_f64()]).await?;
+    let row = database
+        .reader()
+        .await?
+        .find(RENEW, &[&tenant.as_str(), &user, &id, &validity.as_secs_f64()])
+        .await?;
     from_row(&row.ok_or_else(|| Error::not_found(Noun::AccessToken, id))?)
 }
 

@@ -9,6 +9,7 @@
 
 mod abandoned;
 mod counting;
+mod kinds;
 mod queue;
 mod transaction;
 
@@ -18,53 +19,21 @@ use std::time::Instant;
 use actix::prelude::*;
 use deadpool_postgres::{Object, Pool};
 use platform_model::data::alarm::Alarm;
-use platform_model::data::event::Event;
 use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::{Error, Result};
-use platform_model::id::{BinaryId, TenantId};
+use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::realtime::publication::Publication;
 use tokio::sync::oneshot;
 
 use crate::Database;
-use crate::alarms::{AlarmUpdate, SentAlarm};
-use crate::events::{SentEvent, ShownSource};
-use crate::inventory::managed_objects::ManagedObjectUpdate;
-use crate::measurements::SentMeasurements;
-use crate::operations::{OperationUpdate, Queued, ToQueue};
+use crate::events::ShownSource;
+use crate::operations::Queued;
 use crate::publications::Route;
 use abandoned::RunningWrite;
+pub use kinds::Change;
 use queue::{Pushed, Queue, Waiting};
 use transaction::{Outcome, transaction};
-
-/// One write of one tenant.
-#[derive(Debug, Clone)]
-pub enum Change {
-    /// Stores a new alarm, or counts it as a repetition of an open one.
-    RaiseAlarm(TenantId, Arc<SentAlarm>),
-    /// Counts an alarm as a repetition of an open one.
-    CountRepetition(TenantId, Arc<SentAlarm>),
-    /// Changes an alarm.
-    UpdateAlarm(TenantId, Box<AlarmUpdate>),
-    /// Stores measurements.
-    InsertMeasurements(TenantId, Arc<SentMeasurements>),
-    /// Stores a new object.
-    InsertManagedObject(TenantId, Arc<ManagedObject>),
-    /// Changes an object.
-    UpdateManagedObject(TenantId, ManagedObjectUpdate),
-    /// Stores a new event.
-    InsertEvent(TenantId, Arc<SentEvent>),
-    /// Changes an event.
-    UpdateEvent(TenantId, Arc<Event>),
-    /// Stores a new operation at the end of the queue of its device.
-    QueueOperation(TenantId, Arc<ToQueue>),
-    /// Changes an operation.
-    UpdateOperation(TenantId, Arc<OperationUpdate>),
-    /// An object, and the upload that becomes its file.
-    InsertBinary(TenantId, Arc<ManagedObject>, BinaryId),
-    /// A change of an object, and the upload that becomes its file.
-    ReplaceBinary(TenantId, ManagedObjectUpdate, BinaryId),
-}
 
 /// Describes the publications of a write, given its result. It is called within the transaction if other servers have
 /// joined the tenant.
@@ -90,33 +59,6 @@ impl Write {
     /// Returns the tenant and the fence that the write requires, if it requires one.
     fn required_fence(&self) -> Option<(&TenantId, i64)> {
         self.fence.map(|fence| (self.change.tenant(), fence))
-    }
-}
-
-impl Change {
-    pub(crate) fn tenant(&self) -> &TenantId {
-        match self {
-            Self::RaiseAlarm(tenant, _)
-            | Self::CountRepetition(tenant, _)
-            | Self::UpdateAlarm(tenant, _)
-            | Self::InsertMeasurements(tenant, _)
-            | Self::InsertManagedObject(tenant, _)
-            | Self::UpdateManagedObject(tenant, _)
-            | Self::InsertEvent(tenant, _)
-            | Self::UpdateEvent(tenant, _)
-            | Self::QueueOperation(tenant, _)
-            | Self::UpdateOperation(tenant, _)
-            | Self::InsertBinary(tenant, ..)
-            | Self::ReplaceBinary(tenant, ..) => tenant,
-        }
-    }
-
-    /// Returns how many rows it writes, which bounds batches and the queue.
-    fn rows(&self) -> usize {
-        match self {
-            Self::InsertMeasurements(_, sent) => sent.measurements.len(),
-            _ => 1,
-        }
     }
 }
 
@@ -209,7 +151,7 @@ impl WriterHandle {
     ) -> Result<oneshot::Receiver<Result<Committed>>> {
         let (reply_to, reply) = oneshot::channel();
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
-        let ready = ready.and_then(|()| self.database.ensure_quota(&change));
+        let ready = ready.and_then(|()| self.database.ensure_quota(change.tenant(), change.added()));
         let waiting = Waiting { write: Write { change, describe, fence }, reply_to };
         let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
@@ -308,10 +250,6 @@ async fn commit(
         (_, Err(error)) => writes.iter().map(|_| Err(error.clone())).collect(),
     };
     crate::metrics::COMMIT.record(begun.elapsed());
-    let committed = writes.iter().zip(&outcomes).filter_map(|(write, outcome)| {
-        outcome.as_ref().ok().map(|committed| (&write.change, &committed.written))
-    });
-    counting::count(&database.statistics, committed);
     outcomes
 }
 
@@ -323,7 +261,7 @@ async fn within(
     writes: &[Write],
 ) -> (Option<Object>, Result<Vec<Committed>>) {
     loop {
-        let running = Box::pin(transaction(&connection, &database.publications, writes));
+        let running = Box::pin(transaction(&connection, database, writes));
         let joining = match tokio::time::timeout(limits.write_timeout, running).await {
             Ok(Ok(Outcome::Committed(committed))) => return (Some(connection), Ok(committed)),
             Ok(Ok(Outcome::HasToSwitch(tenant))) => Box::pin(database.switch_order(&tenant)).await,

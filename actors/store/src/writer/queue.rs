@@ -202,6 +202,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::writes::ObjectToInsert;
     use crate::writer::Change;
     use platform_model::devices::managed_object::NewManagedObject;
     use platform_model::id::{BinaryId, TenantId};
@@ -216,14 +217,15 @@ mod tests {
         let body = platform_model::body::Body::parse(b"{}").expect("an object");
         let object = NewManagedObject::parse(body).expect("an object").created(None, "somebody");
         let (reply_to, reply) = oneshot::channel();
-        let change = Change::InsertBinary(tenant, Arc::new(object), BinaryId(number));
+        let new = ObjectToInsert { object: Arc::new(object), file: Some(BinaryId(number)) };
+        let change = Change::InsertManagedObject(tenant, new);
         (Waiting { write: Write { change, describe: None, fence: None }, reply_to }, reply)
     }
 
     /// The tenants and numbers of a batch.
     fn of(batch: &[Waiting]) -> Vec<(&str, i64)> {
-        let number = |waiting: &Waiting| match waiting.write.change {
-            Change::InsertBinary(_, _, binary) => binary.0,
+        let number = |waiting: &Waiting| match &waiting.write.change {
+            Change::InsertManagedObject(_, ObjectToInsert { file: Some(binary), .. }) => binary.0,
             _ => 0,
         };
         batch.iter().map(|waiting| (waiting.write.change.tenant().as_str(), number(waiting))).collect()

@@ -3,11 +3,11 @@
 //!
 //! A purpose that comes later is not starved: after [`OVERTAKEN`] turns of others it has one.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
+use platform_store::lines::Lines;
 use tokio::sync::oneshot;
 
 /// The number of turns after which a waiting purpose has one, whatever else waits.
@@ -33,17 +33,10 @@ pub(super) struct Turns(Arc<Mutex<Waiting>>);
 
 struct Waiting {
     free: usize,
-    lines: [Line; PURPOSES],
+    /// The requests of each purpose, by tenant.
+    lines: [Lines<TenantId, oneshot::Sender<Turn>>; PURPOSES],
     /// The number of turns of earlier purposes since the last one of each.
     overtaken: [usize; PURPOSES],
-}
-
-/// The requests that wait for one purpose.
-#[derive(Default)]
-struct Line {
-    /// The tenants with waiting requests; the first one has the next turn.
-    tenants: VecDeque<TenantId>,
-    requests: HashMap<TenantId, VecDeque<oneshot::Sender<Turn>>>,
 }
 
 /// A turn, which passes to the next request when it is dropped.
@@ -99,35 +92,13 @@ impl Turns {
 
 impl Waiting {
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
-        let waits = |purpose: &usize| !self.lines[*purpose].tenants.is_empty();
+        let waits = |purpose: &usize| !self.lines[*purpose].is_empty();
         let starved = (0..PURPOSES).rev().filter(waits).find(|at| self.overtaken[*at] >= OVERTAKEN);
         let chosen = starved.or_else(|| (0..PURPOSES).find(waits))?;
         let overtaken: Vec<usize> = (chosen + 1..PURPOSES).filter(waits).collect();
         overtaken.into_iter().for_each(|purpose| self.overtaken[purpose] += 1);
         self.overtaken[chosen] = 0;
         self.lines[chosen].pop()
-    }
-}
-
-impl Line {
-    fn push(&mut self, tenant: &TenantId, request: oneshot::Sender<Turn>) {
-        let requests = self.requests.entry(tenant.clone()).or_default();
-        if requests.is_empty() {
-            self.tenants.push_back(tenant.clone());
-        }
-        requests.push_back(request);
-    }
-
-    fn pop(&mut self) -> Option<oneshot::Sender<Turn>> {
-        let tenant = self.tenants.pop_front()?;
-        let requests = self.requests.get_mut(&tenant)?;
-        let next = requests.pop_front();
-        if requests.is_empty() {
-            self.requests.remove(&tenant);
-        } else {
-            self.tenants.push_back(tenant);
-        }
-        next
     }
 }
 
