@@ -6,6 +6,7 @@ mod device_control;
 mod fairness;
 mod faults;
 mod files;
+pub(crate) mod interruption;
 mod modules;
 mod notifications;
 #[cfg(test)]
@@ -32,8 +33,8 @@ pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{DataFill, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Measurements, Ramp};
 use crate::error::Error;
-use crate::http::target::{CA_FILE, Floor, Reach, Target};
-use crate::server::process::Process;
+use crate::target::process::Process;
+use crate::target::{CA_FILE, Floor, Reach, Target};
 
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::Deserialize;
 
 use crate::devices;
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::pages::{PAGE_SIZE, each_page};
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
+use crate::target::pages::{PAGE_SIZE, each_page};
 
 const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";
 /// The name of the form's part that holds the file.

@@ -1,6 +1,8 @@
 //! The devices of a run: created before it, and removed after it together with their alarms.
 
 pub(crate) mod fleet_registration;
+pub(crate) mod leftovers;
+pub(crate) mod random;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +13,8 @@ use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::progress::Progress;
+use crate::target::Target;
 
 const PATH: &str = "/inventory/managedObjects";
 const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{}}"#;
@@ -182,7 +184,7 @@ pub(crate) async fn send_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     #[test]
     fn devices_to_remove_are_taken_for_each_server() {

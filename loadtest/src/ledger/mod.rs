@@ -1,5 +1,6 @@
 //! The ledger: the posts, the receivers that must receive each, and the deliveries. Pure data; no clock, no I/O.
 
+pub(crate) mod fact;
 pub(crate) mod latency;
 pub(crate) mod mark;
 pub(crate) mod run;

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::Shared;
-use crate::csv::session::CsvDevice;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
-use crate::operation_ledger::SeenBy;
-use crate::operations::{self, Operation, Status};
+use crate::protocol::csv::session::CsvDevice;
+use crate::protocol::operations::ledger::SeenBy;
+use crate::protocol::operations::{self, Operation, Status};
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 /// An agent before it connects.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::random::Seeded;
+use crate::devices::random::Seeded;
 
 /// A time that is chosen at random within these bounds, which may be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

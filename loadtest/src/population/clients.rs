@@ -14,12 +14,12 @@ use super::agent::Agent;
 use super::open_session::{OpenSession, is_broken};
 use super::plan::{Group, Listens, Plan, Transport};
 use super::world::{Device, Login, World};
-use crate::bayeux;
-use crate::csv::session::CsvDevice;
+use crate::devices::random;
 use crate::error::Error;
 use crate::ledger::session::{ClientId, Scope, SessionLedger};
-use crate::object_kind::ObjectKind;
-use crate::random;
+use crate::protocol::bayeux;
+use crate::protocol::csv::session::CsvDevice;
+use crate::protocol::object_kind::ObjectKind;
 
 /// The longest time to open a session before the client tries the next server.
 const OPENING_LIMIT: Duration = Duration::from_secs(5);

@@ -8,9 +8,9 @@ use super::Shared;
 use super::orders::Order;
 use super::plan::{Clients, Fault, FaultKind};
 use super::servers::{Servers, cut_listening_connections};
+use crate::devices::random::Seeded;
 use crate::error::Error;
 use crate::ledger::session::Disturbed;
-use crate::random::Seeded;
 
 /// The faults of a phase, each with its next time.
 #[derive(Debug)]

@@ -15,13 +15,13 @@ use super::orders::Order;
 use super::plan::{Act, Group, Mode, Plan, Query, Stream};
 use super::posters::{Due, Posted, Posters};
 use super::shared::{Shared, lock};
+use crate::devices::random::Seeded;
 use crate::error::Error;
 use crate::ledger::Outcome;
 use crate::ledger::session::{ClientId, SessionLedger};
-use crate::object_kind::ObjectKind;
-use crate::operation_ledger::OperationLedger;
-use crate::random::Seeded;
-use crate::schedule::{self, Schedule};
+use crate::protocol::object_kind::ObjectKind;
+use crate::protocol::operations::ledger::OperationLedger;
+use crate::traffic::schedule::{self, Schedule};
 
 /// The longest time until all clients have a session, at the start and at the end.
 const OPENING_LIMIT: Duration = Duration::from_secs(300);

@@ -46,16 +46,16 @@ use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
 use self::world::World;
 use crate::cli::Common;
+use crate::cli::interruption::interrupted;
+use crate::devices::random::Seeded;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::interruption::interrupted;
 use crate::ledger::run::Run;
 use crate::ledger::session::{Disturbed, TOPICS};
 use crate::ledger::{ReceiverId, Watch};
 use crate::progress::Progress;
-use crate::random::Seeded;
 use crate::report::Report;
-use crate::server::process::Process;
+use crate::target::Target;
+use crate::target::process::Process;
 
 /// If nothing has arrived for this long after the last post, the run expects nothing more.
 const QUIET: Duration = Duration::from_secs(2);

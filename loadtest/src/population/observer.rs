@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::series::Second;
 use super::shared::{Happened, Shared, lock};
-use crate::server::process::Process;
+use crate::target::process::Process;
 
 /// Observes a population while it runs.
 #[derive(Debug, Clone)]

@@ -11,18 +11,18 @@ use super::agent::Work;
 use super::clients::ClientSpec;
 use super::orders::Order;
 use super::plan::Transport;
-use crate::bayeux;
-use crate::bayeux::long_polling::LongPolling;
-use crate::bayeux::websocket::WebSocket;
-use crate::csv::STATIC;
-use crate::csv::poll_response::notified;
-use crate::csv::session::{CsvDevice, marks};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::mark::Mark;
-use crate::operation_ledger::SeenBy;
-use crate::operations::Operation;
-use crate::random;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::bayeux::websocket::WebSocket;
+use crate::protocol::csv::STATIC;
+use crate::protocol::csv::poll_response::notified;
+use crate::protocol::csv::session::{CsvDevice, marks};
+use crate::protocol::operations::Operation;
+use crate::protocol::operations::ledger::SeenBy;
+use crate::target::Target;
 
 /// The longest pause before the client tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;

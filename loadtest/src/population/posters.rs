@@ -15,16 +15,16 @@ use super::clients::{OPERATIONS, topic};
 use super::plan::{Act, Mode, Reader, Transport};
 use super::shared::lock;
 use super::template::{self, Values};
-use crate::body::{self, Kind};
-use crate::csv::verdict::Verdict;
-use crate::csv::{ACCEPT, x_id};
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::pages::Page;
 use crate::ledger::Outcome;
 use crate::ledger::mark::Mark;
 use crate::ledger::session::{Promise, TOPICS};
-use crate::poster::Responses;
+use crate::protocol::body::{self, Kind};
+use crate::protocol::csv::verdict::Verdict;
+use crate::protocol::csv::{ACCEPT, x_id};
+use crate::target::connection::Connection;
+use crate::target::pages::Page;
+use crate::traffic::poster::Responses;
 
 /// The longest time until a response.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);

@@ -11,8 +11,8 @@ use tokio_postgres::{Client, NoTls};
 use super::plan::ServersPlan;
 use crate::cli::Common;
 use crate::error::Error;
-use crate::http::target::{Reach, Target};
-use crate::server::child::ServerChild;
+use crate::target::child::ServerChild;
+use crate::target::{Reach, Target};
 
 /// The connections for reads of each server; PostgreSQL accepts a hundred in all by default.
 const READ_CONNECTIONS: &str = "4";

@@ -19,11 +19,11 @@ use super::presence;
 use super::series::Series;
 use super::world::World;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::mark::Mark;
 use crate::ledger::run::Run;
 use crate::ledger::session::{ClientId, SessionLedger, TOPICS};
-use crate::operation_ledger::OperationLedger;
+use crate::protocol::operations::ledger::OperationLedger;
+use crate::target::Target;
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 

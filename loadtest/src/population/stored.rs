@@ -8,13 +8,13 @@ use time::format_description::well_known::Rfc3339;
 
 use super::clients::OPERATIONS;
 use super::shared::Shared;
-use crate::body::Kind;
 use crate::error::Error;
 use crate::ledger::ReceiverId;
 use crate::ledger::mark::{self, Mark};
 use crate::ledger::session::TOPICS;
-use crate::operations::{self, Operation};
-use crate::read_back::{Lanes, read_back};
+use crate::protocol::body::Kind;
+use crate::protocol::operations::{self, Operation};
+use crate::traffic::read_back::{Lanes, read_back};
 
 /// Reads back all stored data.
 pub(super) async fn read_back_all(

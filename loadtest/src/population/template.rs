@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::feeder::{Feeder, Feeders};
-use crate::random;
+use crate::devices::random;
 
 /// The placeholders, for mistakes and explanations.
 pub(crate) const PLACEHOLDERS: &str = "{{seq}}, the number of the post or read of its device from 0; {{device}}, the \

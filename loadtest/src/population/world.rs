@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::plan::{Group, Plan, Transport};
-use crate::csv::template_set::{self, TemplateSet};
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::protocol::csv::template_set::{self, TemplateSet};
+use crate::target::Target;
 
 const TENANTS: &str = "/tenant/tenants";
 /// The administrator of a tenant that the run creates.

@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::ledger::latency::Latency;
-use crate::poster::Responses;
+use crate::traffic::poster::Responses;
 
 /// Posts; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]

@@ -4,7 +4,7 @@ use super::*;
 use crate::ledger::latency::Latency;
 use crate::ledger::run::latency_histogram;
 use crate::ledger::{Ledger, Outcome, Watch};
-use crate::poster::Responses;
+use crate::traffic::poster::Responses;
 
 /// Returns the report of a run with one acknowledged alarm that never arrived.
 fn report() -> Report {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figures::Posts;
 use super::process::Cpu;
-use crate::poster::Responses;
+use crate::traffic::poster::Responses;
 
 /// A way to send rows.
 #[derive(Debug, Clone, Serialize)]
@@ -108,7 +108,7 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::connection::Traffic;
+    use crate::target::connection::Traffic;
 
     fn way(kind: &str, posts: u64, rows: u32, traffic: Traffic, turns: &[f64]) -> Way {
         let mut responses = Responses::new();

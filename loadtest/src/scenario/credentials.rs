@@ -11,10 +11,10 @@ use super::Bench;
 use super::closed_loop::PAUSE_AFTER_FAILURE;
 use crate::cli::Credentials;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::progress::Progress;
 use crate::report::{Cpu, Fact, Report};
-use crate::server::process::Process;
+use crate::target::Target;
+use crate::target::process::Process;
 
 const CLIENTS: &str = "/application/tokenClients";
 const TOKENS: &str = "/v1/oauth/accesstokens";
@@ -205,7 +205,7 @@ async fn ask_until(from: Instant, end: Instant, target: Arc<Target>, request: Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     fn turns(requests: u64, server: Option<f64>) -> CredentialTurns {
         let target = Target::resolve("http://127.0.0.1:1", Reach::Loopback, "u", "p").unwrap();

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use tokio_postgres::{Client, NoTls};
 
 use super::Bench;
-use crate::body::Kind;
 use crate::cli::DataFill;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::mark::Mark;
 use crate::progress::Progress;
+use crate::protocol::body::Kind;
 use crate::report::Report;
 
 /// The id of the first device, which scenarios/data.toml knows. The server's own ids are larger, because they rise with

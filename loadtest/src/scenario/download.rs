@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::error::Error;
 use crate::error::ParseError;
-use crate::http::stream::Stream;
-use crate::http::target::Target;
+use crate::target::Target;
+use crate::target::stream::Stream;
 
 /// The number of bytes per read.
 const BUFFER: usize = 256 * 1024;

@@ -9,16 +9,16 @@ use hdrhistogram::Histogram;
 
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::latency::{Delay, Latency};
 use crate::ledger::run::{Run, latency_histogram};
 use crate::ledger::{Outcome, Watch};
-use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::report::{Cpu, Deliveries, Posts, Report};
+use crate::traffic::audience::{Audience, ClientSpec};
+use crate::traffic::poster::{Poster, Responses};
 
 /// The connections that post on a schedule.
 const POSTERS: u32 = 64;

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
 use crate::report::Fact;
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 const GAUGE: &str = "platform_long_polls_parked";
 /// The interval of the samples. Rendering all metrics costs CPU time that is not to be measured.

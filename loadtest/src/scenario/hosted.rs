@@ -12,13 +12,13 @@ use tokio::task::JoinSet;
 use super::Bench;
 use super::download::Downloader;
 use crate::cli::Hosted;
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::latency::Latency;
 use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
-use crate::random;
 use crate::report::{Fact, Reads, Report};
+use crate::target::Target;
 
 const APPLICATIONS: &str = "/application/applications";
 /// The name of the file in the archive.

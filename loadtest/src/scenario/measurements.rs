@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::Bench;
 use super::closed_loop::{self, Load};
 use super::open_loop::{OpenLoop, Outcomes};
-use crate::body::Kind;
 use crate::cli::{Measurements, Ramp};
 use crate::devices;
 use crate::error::Error;
-use crate::http::target::header_line;
 use crate::ledger::latency::Latency;
 use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
-use crate::object_kind::ObjectKind;
-use crate::poster::Poster;
-use crate::read_back::{DEVICES, read_back};
+use crate::protocol::body::Kind;
+use crate::protocol::object_kind::ObjectKind;
 use crate::report::{Posts, Report, Step};
+use crate::target::header_line;
+use crate::traffic::poster::Poster;
+use crate::traffic::read_back::{DEVICES, read_back};
 
 /// The 99th percentile in milliseconds above which a server counts as broken.
 const BROKEN: u32 = 1000;
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
     use crate::cli::{Arguments, Scenario};
-    use crate::poster::Responses;
+    use crate::traffic::poster::Responses;
 
     fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
         let mut responses = Responses::new();

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use crate::ledger::Outcome;
 use crate::ledger::run::Run;
-use crate::poster::{Poster, Responses};
-use crate::schedule::Schedule;
+use crate::traffic::poster::{Poster, Responses};
+use crate::traffic::schedule::Schedule;
 
 /// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 50_000;

@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::Bench;
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::cli::Registration;
 use crate::devices::fleet_registration::{Fleet, Rows, Upload};
 use crate::error::Error;
-use crate::poster::Responses;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::{Fact, Posts, Report};
-use crate::server::process::Process;
+use crate::target::process::Process;
+use crate::traffic::poster::Responses;
 
 /// The interval of samples of the server's memory.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);

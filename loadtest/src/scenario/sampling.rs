@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::Bench;
 use crate::error::Error;
-use crate::http::connection::Connection;
 use crate::ledger::latency::Latency;
 use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
 use crate::report::Reads;
+use crate::target::connection::Connection;
 
 /// The number of requests of a kind.
 #[derive(Debug, Clone, Copy)]

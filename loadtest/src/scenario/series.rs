@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::Bench;
 use super::sampling::{self, Samples};
-use crate::body::Kind;
 use crate::cli::Series;
 use crate::error::Error;
-use crate::http::connection::Connection;
+use crate::protocol::body::Kind;
+use crate::protocol::year;
 use crate::report::{Fact, Report};
-use crate::year;
+use crate::target::connection::Connection;
 
 /// The number of values of a response without aggregation (G-08).
 const LONGEST_RAW: u32 = 5000;

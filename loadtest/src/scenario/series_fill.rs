@@ -7,15 +7,15 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 
 use super::Bench;
-use crate::body::Kind;
 use crate::cli::SeriesFill;
 use crate::devices;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::poster::Responses;
 use crate::progress::Progress;
+use crate::protocol::body::Kind;
+use crate::protocol::year;
 use crate::report::{Posts, Report};
-use crate::year;
+use crate::target::Target;
+use crate::traffic::poster::Responses;
 
 /// Runs the command.
 pub(super) async fn run(bench: &Bench, settings: &SeriesFill) -> Result<Report, Error> {

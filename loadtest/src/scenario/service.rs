@@ -19,12 +19,12 @@ use tokio::time::{sleep, timeout};
 use super::Bench;
 use crate::cli::Service;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::{Reach, Target};
 use crate::ledger::latency::Latency;
 use crate::ledger::run::{Run, latency_histogram};
 use crate::report::{Fact, Reads, Report};
-use crate::schedule::Schedule;
+use crate::target::connection::Connection;
+use crate::target::{Reach, Target};
+use crate::traffic::schedule::Schedule;
 
 /// The time between the start of a schedule and its first request, in microseconds.
 const LEAD: u64 = 50_000;

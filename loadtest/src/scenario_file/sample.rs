@@ -12,7 +12,7 @@ use tokio_postgres::{Client, NoTls};
 use super::live::Live;
 use crate::population::Observer;
 use crate::population::series::{Second, quantile};
-use crate::server::process::Process;
+use crate::target::process::Process;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Expensive values are read only once in this many samples: the memory of all processes of PostgreSQL, files, the size

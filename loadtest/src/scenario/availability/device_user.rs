@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
 
 const NAME: &str = "device_loadtest";
 /// The role that lets it create devices; as their owner it may write their data.

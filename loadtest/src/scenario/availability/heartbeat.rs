@@ -9,10 +9,10 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::{AvailabilityRecord, Silence};
-use crate::body::Kind;
-use crate::http::target::Target;
 use crate::ledger::Outcome;
-use crate::poster::{Poster, Responses};
+use crate::protocol::body::Kind;
+use crate::target::Target;
+use crate::traffic::poster::{Poster, Responses};
 
 /// The number of connections that post.
 const CONNECTIONS: usize = 32;

@@ -20,10 +20,10 @@ use super::Bench;
 use crate::cli::Availability;
 use crate::devices;
 use crate::error::Error;
-use crate::http::pages::Page;
 use crate::ledger::run::Run;
 use crate::progress::Progress;
 use crate::report::{Fact, Report};
+use crate::target::pages::Page;
 
 /// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";

@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::{ALARM_TYPE, AvailabilityRecord};
-use crate::bayeux;
-use crate::bayeux::websocket::WebSocket;
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::websocket::WebSocket;
+use crate::target::Target;
 
 /// Subscribes to all alarms; the task ends only when the session does.
 ///

@@ -7,14 +7,14 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use crate::audience::{ClientFailures, Event, all_open};
-use crate::bayeux;
-use crate::bayeux::long_polling::LongPolling;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::run::Run;
-use crate::operation_ledger::{OperationLedger, SeenBy};
-use crate::operations::{self, Operation, Status};
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::operations::ledger::{OperationLedger, SeenBy};
+use crate::protocol::operations::{self, Operation, Status};
+use crate::target::Target;
+use crate::traffic::audience::{ClientFailures, Event, all_open};
 
 /// The pause after a response without notifications, so that a server that holds nothing is not polled in a
 /// tight loop.

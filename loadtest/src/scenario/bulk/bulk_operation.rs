@@ -10,10 +10,10 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::Bulk;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
-use crate::operations::{self, Operation};
 use crate::progress::Progress;
+use crate::protocol::operations::{self, Operation};
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 const PATH: &str = "/devicecontrol/bulkoperations";
 /// The interval of progress requests.

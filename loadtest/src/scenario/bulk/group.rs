@@ -10,9 +10,9 @@ use super::agents::Agent;
 use crate::cli::Bulk;
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
 
 const OBJECTS: &str = "/inventory/managedObjects";
 

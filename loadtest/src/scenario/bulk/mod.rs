@@ -21,8 +21,8 @@ use super::Bench;
 use crate::cli::Bulk;
 use crate::error::Error;
 use crate::ledger::run::Run;
-use crate::operation_ledger::OperationLedger;
-use crate::operations::Operation;
+use crate::protocol::operations::Operation;
+use crate::protocol::operations::ledger::OperationLedger;
 use crate::report::{Fact, Report};
 
 /// Runs the scenario.

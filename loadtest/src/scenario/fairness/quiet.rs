@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep_until};
 use super::tenants::create;
 use crate::cli::Fairness;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::run::latency_histogram;
+use crate::target::Target;
 
 /// The objects that are read and written.
 const DEVICES: usize = 20;

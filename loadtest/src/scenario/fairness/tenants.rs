@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::target::Target;
 
 const PATH: &str = "/tenant/tenants";
 const PASSWORD: &str = "loadtest-secret";

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Sending;
-use crate::bayeux::long_polling::LongPolling;
-use crate::bayeux::{REALTIME, notifications};
-use crate::body::Kind;
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::bayeux::{REALTIME, notifications};
+use crate::protocol::body::Kind;
 use crate::report::Fact;
+use crate::target::Target;
 
 const PATH: &str = "/cep/modules";
 /// The longest time until a module produces output.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::Sending;
 use super::deployed::Deployed;
-use crate::body::Kind;
 use crate::error::Error;
-use crate::poster::Responses;
+use crate::protocol::body::Kind;
 use crate::report::Fact;
 use crate::scenario::open_loop::OpenLoop;
+use crate::traffic::poster::Responses;
 
 /// The time after the last response in which the module may still process events; its CPU time counts.
 const TAIL: Duration = Duration::from_millis(200);

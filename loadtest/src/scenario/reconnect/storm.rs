@@ -8,14 +8,14 @@ use hdrhistogram::Histogram;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::error::Error;
-use crate::http::connection::{Beginning, Connection, Response};
-use crate::http::target::Target;
 use crate::ledger::run::latency_histogram;
 use crate::progress::Progress;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::Fact;
+use crate::target::Target;
+use crate::target::connection::{Beginning, Connection, Response};
 
 /// The pause before a device without a response, or without a connection, tries again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -231,7 +231,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     /// Responds to a handshake and a subscription, reads a poll and sends nothing; returns when it has the
     /// poll.

@@ -11,15 +11,15 @@ use hdrhistogram::Histogram;
 use self::slow::SlowConnections;
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, ClientFailures, ClientSpec, Transport};
 use crate::cli::Trickle;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::latency::{Delay, Latency};
 use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Poster, Responses};
 use crate::report::{Deliveries, Fact, Posts, Report};
+use crate::traffic::audience::{Audience, ClientFailures, ClientSpec, Transport};
+use crate::traffic::poster::{Poster, Responses};
 
 /// The seconds of posting before the measurement.
 const WARM_UP: u64 = 1;

@@ -10,11 +10,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::cli::Trickle;
-use crate::http::target::Target;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::Fact;
+use crate::target::Target;
 
 /// The longest time until all are open at once; a server that rejects some is measured as well.
 const OPENING: Duration = Duration::from_secs(15);
@@ -186,7 +186,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     /// Creates slow connections to a server that reads this many bytes of each, and then responds.
     async fn stage(length: usize, answer: &'static [u8]) -> SlowState {

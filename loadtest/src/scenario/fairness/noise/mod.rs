@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::tenants::{create, expect};
 use crate::cli::{Fairness, NoiseKind};
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::target::Target;
 
 /// The number of measurements that a query of series reads, and of those in one request.
 const MEASUREMENTS: usize = 100_000;
