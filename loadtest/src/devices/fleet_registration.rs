@@ -140,10 +140,7 @@ impl Fleet {
         let sent = Instant::now();
         let response = connection.call_within(UPLOAD_LIMIT, step, &request).await?;
         let took = sent.elapsed();
-        match serde_json::from_slice(response.body) {
-            Ok(result) if response.status == 201 => Ok(Upload { took, result }),
-            _ => Err(Error::status(step, response.status, response.body)),
-        }
+        Ok(Upload { took, result: response.json(201, step)? })
     }
 
     /// Returns the number of devices.

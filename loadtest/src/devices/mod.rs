@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use crate::error::Error;
@@ -70,11 +69,6 @@ pub(crate) async fn remove_interrupted(keep: bool) -> (usize, usize) {
     (removed, left)
 }
 
-#[derive(Debug, Deserialize)]
-struct Created {
-    id: String,
-}
-
 /// Creates `count` devices; returns their ids in the order of the device indexes.
 ///
 /// # Errors
@@ -119,19 +113,12 @@ async fn create_some(
     count: usize,
     progress: Arc<Progress>,
 ) -> Result<Vec<String>, Error> {
-    let step = "creating a device";
     let mut connection = target.connect().await?;
     let mut ids = Vec::new();
     while cursor.fetch_add(1, Ordering::Relaxed) < count {
-        let response = connection.call(step, &request).await?;
-        let created = serde_json::from_slice::<Created>(response.body);
-        match created {
-            Ok(created) if response.status == 201 => {
-                not_removed().0.push((Arc::clone(&target), created.id.clone()));
-                ids.push(created.id);
-            }
-            _ => return Err(Error::status(step, response.status, response.body)),
-        }
+        let id = connection.created("creating a device", &request).await?;
+        not_removed().0.push((Arc::clone(&target), id.clone()));
+        ids.push(id);
         progress.advance();
     }
     Ok(ids)

@@ -216,15 +216,11 @@ impl Place {
 }
 
 async fn create_tenant(target: &Target, name: &str) -> Result<Place, Error> {
-    let step = "creating a tenant";
     let id = format!("{name}-{}", random::text(6).to_lowercase());
     let password = random::text(PASSWORD_LENGTH);
     let body = json!({"id": id, "domain": format!("{id}.example.com"), "company": name,
         "adminName": ADMINISTRATOR, "adminPass": password, "adminEmail": "loadtest@example.com"});
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.post(TENANTS, &body.to_string())).await?;
-    match response.status {
-        201 => Ok(Place::of(Some(id.clone()), Login { user: format!("{id}/{ADMINISTRATOR}"), password })),
-        status => Err(Error::status(step, status, response.body)),
-    }
+    let request = target.post(TENANTS, &body.to_string());
+    target.connect().await?.expect(201, "creating a tenant", &request).await?;
+    Ok(Place::of(Some(id.clone()), Login { user: format!("{id}/{ADMINISTRATOR}"), password }))
 }

@@ -44,11 +44,7 @@ impl NchanPoll {
     /// # Errors
     /// The connection broke or the status was not 200.
     pub(crate) async fn message(&mut self) -> Result<&[u8], Error> {
-        let response = self.connection.receive().await?;
-        match response.status {
-            200 => Ok(response.body),
-            status => Err(Error::status("polling", status, response.body)),
-        }
+        self.connection.receive().await?.expect(200, "polling")
     }
 
     /// Sends the next poll.

@@ -93,19 +93,15 @@ pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report,
 /// Creates a client for this run, and a token of it.
 async fn token(target: &Target) -> Result<(String, String), Error> {
     let mut connection = target.connect().await?;
-    let step = "creating a token client";
-    let response = connection.call(step, &target.post(CLIENTS, r#"{"name":"load test"}"#)).await?;
-    let client: Client = serde_json::from_slice(response.body)
-        .map_err(|_| Error::status(step, response.status, response.body))?;
-    let Client { client_id, client_secret } = client;
+    let request = target.post(CLIENTS, r#"{"name":"load test"}"#);
+    let Client { client_id, client_secret } =
+        connection.json(201, "creating a token client", &request).await?;
     let request = serde_json::json!({
         "grantType": "client_credentials", "clientId": client_id, "clientSecret": client_secret,
     });
-    let step = "asking for a token";
-    let response = connection.call(step, &target.post(TOKENS, &request.to_string())).await?;
-    let token: Token = serde_json::from_slice(response.body)
-        .map_err(|_| Error::status(step, response.status, response.body))?;
-    Ok((client_id, token.access_token))
+    let request = target.post(TOKENS, &request.to_string());
+    let Token { access_token } = connection.json(200, "asking for a token", &request).await?;
+    Ok((client_id, access_token))
 }
 
 impl CredentialTurns {

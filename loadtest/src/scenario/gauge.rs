@@ -76,13 +76,8 @@ impl ParkedPolls {
     }
 
     async fn look(&mut self) -> Result<u64, Error> {
-        let step = "reading the metrics";
-        let response = self.connection.call(step, &self.request).await?;
-        let text = std::str::from_utf8(response.body).unwrap_or_default();
-        match (response.status, parked(text)) {
-            (200, parked) => Ok(parked),
-            (status, _) => Err(Error::status(step, status, response.body)),
-        }
+        let metrics = self.connection.body_of("reading the metrics", &self.request).await?;
+        Ok(parked(std::str::from_utf8(metrics).unwrap_or_default()))
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use super::Bench;
@@ -168,20 +167,12 @@ async fn download_until(
 
 /// Creates the application and uploads its archive; returns its id.
 async fn create(target: &Target, name: &str, content: &[u8]) -> Result<String, Error> {
-    #[derive(Deserialize)]
-    struct Created {
-        id: String,
-    }
-    let step = "creating the application";
     let body = serde_json::json!({
         "name": name, "key": name, "type": "HOSTED", "contextPath": name, "resourcesUrl": "/"
     });
     let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.post(APPLICATIONS, &body.to_string())).await?;
-    let created: Option<Created> = serde_json::from_slice(response.body).ok();
-    let Some(Created { id }) = created.filter(|_| response.status == 201) else {
-        return Err(Error::status(step, response.status, response.body));
-    };
+    let request = target.post(APPLICATIONS, &body.to_string());
+    let id = connection.created("creating the application", &request).await?;
     let step = "uploading the archive";
     let archive = archive(&[("index.html", INDEX.as_bytes()), (FILE, content)]);
     let path = format!("{APPLICATIONS}/{id}/binaries");
@@ -193,13 +184,8 @@ async fn create(target: &Target, name: &str, content: &[u8]) -> Result<String, E
 }
 
 async fn remove(target: &Target, id: &str) -> Result<(), Error> {
-    let step = "removing the application";
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.delete(&format!("{APPLICATIONS}/{id}"))).await?;
-    match response.status {
-        204 => Ok(()),
-        status => Err(Error::status(step, status, response.body)),
-    }
+    let request = target.delete(&format!("{APPLICATIONS}/{id}"));
+    target.connect().await?.expect(204, "removing the application", &request).await.map(drop)
 }
 
 /// Returns bytes that cannot be compressed, the same in each run.

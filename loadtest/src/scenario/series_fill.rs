@@ -58,7 +58,6 @@ impl Sender {
     /// Sends collections until the year is complete; a rejected one ends it, because the year would have a
     /// gap.
     async fn send(self) -> Result<Responses, Error> {
-        let step = "sending a collection";
         let SeriesFill { minutes, per_post, .. } = self.settings;
         let mut connection = self.target.connect().await?;
         let mut responses = Responses::new();
@@ -71,10 +70,7 @@ impl Sender {
             let path = Kind::Measurements(per_post).path();
             let request = self.target.post_with(self.target.quiet_post_headers(), path, &body);
             let sent = Instant::now();
-            let response = connection.call(step, &request).await?;
-            if response.status != 201 {
-                return Err(Error::status(step, response.status, response.body));
-            }
+            connection.expect(201, "sending a collection", &request).await?;
             responses.latency.saturating_record(sent.elapsed().as_micros() as u64);
             *responses.by_status.entry("201".to_owned()).or_default() += 1;
             self.progress.advance();

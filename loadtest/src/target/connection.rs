@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead as _, AsyncWriteExt as _, ReadBuf};
 
@@ -61,6 +62,28 @@ pub(crate) struct Response<'a> {
     pub(crate) retry_after: Option<u16>,
     /// The decoded body; it may start with keep-alive spaces.
     pub(crate) body: &'a [u8],
+}
+
+impl<'a> Response<'a> {
+    /// Returns the body, if the response to a step has this status.
+    ///
+    /// # Errors
+    /// Fails with [`Error::status`] for another status.
+    pub(crate) fn expect(self, status: u16, step: &'static str) -> Result<&'a [u8], Error> {
+        match self.status == status {
+            true => Ok(self.body),
+            false => Err(Error::status(step, self.status, self.body)),
+        }
+    }
+
+    /// Parses the body, if the response to a step has this status.
+    ///
+    /// # Errors
+    /// Fails like [`Self::expect`], also if the body is not what is read.
+    pub(crate) fn json<T: DeserializeOwned>(self, status: u16, step: &'static str) -> Result<T, Error> {
+        let body = self.expect(status, step)?;
+        serde_json::from_slice(body).map_err(|_| Error::status(step, status, body))
+    }
 }
 
 /// The state of a response after its head.
@@ -147,13 +170,47 @@ impl Connection {
     /// Sends a request as [`Self::call`] does, and returns the body of its response, whose status must be 200.
     ///
     /// # Errors
-    /// Fails like [`Self::call`], and with [`Error::status`] for another status.
+    /// Fails like [`Self::expect`].
     pub(crate) async fn body_of(&mut self, step: &'static str, request: &[u8]) -> Result<&[u8], Error> {
-        let response = self.call(step, request).await?;
-        match response.status {
-            200 => Ok(response.body),
-            status => Err(Error::status(step, status, response.body)),
+        self.expect(200, step, request).await
+    }
+
+    /// Sends a request as [`Self::call`] does, and returns the body of its response, which must have this status.
+    ///
+    /// # Errors
+    /// Fails like [`Self::call`], and with [`Error::status`] for another status.
+    pub(crate) async fn expect(
+        &mut self,
+        status: u16,
+        step: &'static str,
+        request: &[u8],
+    ) -> Result<&[u8], Error> {
+        self.call(step, request).await?.expect(status, step)
+    }
+
+    /// Sends a request as [`Self::expect`] does, and parses the body of its response.
+    ///
+    /// # Errors
+    /// Fails like [`Self::expect`], also if the body is not what is read.
+    pub(crate) async fn json<T: DeserializeOwned>(
+        &mut self,
+        status: u16,
+        step: &'static str,
+        request: &[u8],
+    ) -> Result<T, Error> {
+        self.call(step, request).await?.json(status, step)
+    }
+
+    /// Sends a request that creates an object, and returns the id of the object.
+    ///
+    /// # Errors
+    /// Fails like [`Self::json`]; the expected status is 201.
+    pub(crate) async fn created(&mut self, step: &'static str, request: &[u8]) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Created {
+            id: String,
         }
+        self.json(201, step, request).await.map(|Created { id }| id)
     }
 
     /// Sends a request as [`Self::call`] does, with a longer timeout.

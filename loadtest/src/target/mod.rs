@@ -164,13 +164,9 @@ impl Target {
         struct Tenant {
             name: String,
         }
-        let step = "asking for the tenant";
-        let mut connection = self.connect().await?;
-        let response = connection.call(step, &self.get("/tenant/currentTenant")).await?;
-        match serde_json::from_slice::<Tenant>(response.body) {
-            Ok(tenant) if response.status == 200 => Ok(tenant.name),
-            _ => Err(Error::status(step, response.status, response.body)),
-        }
+        let request = self.get("/tenant/currentTenant");
+        let tenant = self.connect().await?.json(200, "asking for the tenant", &request).await;
+        tenant.map(|Tenant { name }| name)
     }
 
     /// Checks that the server responds to the user.

@@ -39,12 +39,9 @@ pub(crate) async fn each_page(
     let step = "reading back";
     let mut link = Some(first);
     while let Some(path) = link {
-        let response = connection.call(step, &target.get(&path)).await?;
-        if response.status != 200 {
-            return Err(Error::status(step, response.status, response.body));
-        }
-        take(response.body)?;
-        link = Page::read(response.body)?.next;
+        let body = connection.body_of(step, &target.get(&path)).await?;
+        take(body)?;
+        link = Page::read(body)?.next;
     }
     Ok(())
 }

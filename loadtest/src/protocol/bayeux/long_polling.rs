@@ -84,18 +84,13 @@ impl LongPolling {
     /// # Errors
     /// The connection broke or the status was not 200.
     pub(crate) async fn batch(&mut self) -> Result<&[u8], Error> {
-        let response = self.connection.receive().await?;
-        match response.status {
-            200 => {
-                if let Some(acknowledging) = &self.acknowledging
-                    && let Some(number) = bayeux::batch_number(response.body)
-                {
-                    self.poll = acknowledging.poll(number).into_boxed_slice();
-                }
-                Ok(response.body)
-            }
-            status => Err(Error::status(bayeux::CONNECT, status, response.body)),
+        let batch = self.connection.receive().await?.expect(200, bayeux::CONNECT)?;
+        if let Some(acknowledging) = &self.acknowledging
+            && let Some(number) = bayeux::batch_number(batch)
+        {
+            self.poll = acknowledging.poll(number).into_boxed_slice();
         }
+        Ok(batch)
     }
 
     /// Returns the connection, for other requests while no poll is held.

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::ledger::run::Run;
 use crate::progress::Progress;
 use crate::report::{Fact, Report};
-use crate::target::pages::Page;
+use crate::target::pages::{PAGE_SIZE, each_page};
 
 /// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";
@@ -125,7 +125,6 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
 
 /// Checks what two of the devices show about themselves while some are silent.
 async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fact>, Error> {
-    let step = "reading a device";
     let mut connection = bench.target.connect().await?;
     let mut facts = Vec::new();
     let kinds =
@@ -135,8 +134,7 @@ async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fa
             continue;
         };
         let request = bench.target.get(&format!("/inventory/managedObjects/{}", ids[device]));
-        let response = connection.call(step, &request).await?;
-        let object: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+        let object: Value = connection.json(200, "reading a device", &request).await?;
         let found = object["plat_Availability"]["status"].as_str().unwrap_or("nothing").to_owned();
         facts.push(Fact { what, holds: found == expected, found, expected: expected.to_owned() });
     }
@@ -150,29 +148,25 @@ async fn listed(
     silence: Silence,
     since: OffsetDateTime,
 ) -> Result<Vec<Fact>, Error> {
-    let step = "listing alarms";
     let silent: std::collections::HashSet<&str> =
         (0..ids.len()).filter(|device| silence.holds(*device)).map(|device| ids[device].as_str()).collect();
     let mut connection = bench.target.connect().await?;
     // The time of the alarm may be that of the last message.
     let since = (since - time::Duration::minutes(5)).replace_nanosecond(0).unwrap_or(since);
     let since = since.format(&Rfc3339).unwrap_or_default();
-    let mut link = Some(format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize=2000"));
+    let first = format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize={PAGE_SIZE}");
     let (mut cleared, mut open) = (0, 0);
-    while let Some(path) = link {
-        let response = connection.call(step, &bench.target.get(&path)).await?;
-        if response.status != 200 {
-            return Err(Error::status(step, response.status, response.body));
-        }
-        let page: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+    each_page(&bench.target, &mut connection, first, |body| {
+        let page: Value = serde_json::from_slice(body).map_err(std::io::Error::from)?;
         let alarms = page["alarms"].as_array().into_iter().flatten();
         for alarm in
             alarms.filter(|alarm| alarm["source"]["id"].as_str().is_some_and(|id| silent.contains(id)))
         {
             if alarm["status"] == "CLEARED" && alarm["count"] == 1 { cleared += 1 } else { open += 1 }
         }
-        link = Page::read(response.body)?.next;
-    }
+        Ok(())
+    })
+    .await?;
     Ok(vec![
         Fact::number("alarms listed, cleared", cleared, silence.silent),
         Fact::number("alarms listed and still open", open, 0),

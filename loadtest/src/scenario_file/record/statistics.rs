@@ -1,6 +1,7 @@
 //! Reads the statistics of a tenant: what it created in a day, its devices and sessions, and the size of its objects.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use time::{Date, OffsetDateTime};
 
 use super::{Counts, KINDS};
@@ -92,14 +93,8 @@ impl Statistics {
     }
 }
 
-async fn read<T: for<'de> Deserialize<'de>>(target: &Target, path: &str) -> Result<T, Error> {
-    let step = "reading the statistics";
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.get(path)).await?;
-    match response.status {
-        200 => Ok(serde_json::from_slice(response.body).map_err(std::io::Error::from)?),
-        status => Err(Error::status(step, status, response.body)),
-    }
+async fn read<T: DeserializeOwned>(target: &Target, path: &str) -> Result<T, Error> {
+    target.connect().await?.json(200, "reading the statistics", &target.get(path)).await
 }
 
 #[cfg(test)]

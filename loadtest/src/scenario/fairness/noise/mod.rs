@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::tenants::{create, expect};
+use super::tenants::create;
 use crate::cli::{Fairness, NoiseKind};
 use crate::error::Error;
 use crate::target::Target;
@@ -55,7 +55,7 @@ pub(super) async fn prepare(
         NoiseKind::Modules => {
             for number in 0..MODULES {
                 let request = target.post_text("/cep/modules", &module(number));
-                expect(target, "deploying a module", &request, 201).await?;
+                target.connect().await?.expect(201, "deploying a module", &request).await?;
             }
             measurements(target, 10).await?
         }
@@ -83,7 +83,8 @@ async fn queries(target: &Target) -> Result<Vec<Vec<u8>>, Error> {
             .expect("a text grows");
         }
         body.push_str("]}");
-        expect(target, "storing measurements", &target.post("/measurement/measurements", &body), 201).await?;
+        let request = target.post("/measurement/measurements", &body);
+        target.connect().await?.expect(201, "storing measurements", &request).await?;
     }
     let path = format!(
         "/measurement/measurements/series?source={id}&dateFrom=2026-01-01T00:00:00.000Z\
@@ -117,9 +118,7 @@ async fn measurements(target: &Target, devices: usize) -> Result<Vec<Vec<u8>>, E
 async fn file(target: &Target) -> Result<String, Error> {
     let content = "0123456789abcdef".repeat(FILE / 16);
     let request = target.post_file("/inventory/binaries", "file", &content);
-    let created = expect(target, "storing a file", &request, 201).await?;
-    let created: serde_json::Value = serde_json::from_slice(&created).unwrap_or_default();
-    let id = created["id"].as_str().ok_or_else(|| Error::status("storing a file", 201, b"no id"))?;
+    let id = target.connect().await?.created("storing a file", &request).await?;
     Ok(format!("/inventory/binaries/{id}"))
 }
 
