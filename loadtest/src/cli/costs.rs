@@ -1,7 +1,6 @@
 //! Scenarios that measure what a part of the server costs: credentials, downloads, calls of microservices, and modules.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;

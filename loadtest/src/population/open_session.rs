@@ -11,7 +11,6 @@ use super::agent::Work;
 use super::clients::ClientSpec;
 use super::orders::Order;
 use super::plan::Transport;
-use crate::devices::random;
 use crate::error::Error;
 use crate::ledger::mark::Mark;
 use crate::protocol::bayeux;
@@ -184,7 +183,7 @@ impl OpenSession {
             Link::Socket(socket) => socket.reopen(&self.target).await,
         }?;
         shared.series.reconnected();
-        shared.ledger().move_to(spec.id, self.server, shared.run.now());
+        shared.ledger.lock().move_to(spec.id, self.server, shared.run.now());
         Ok(())
     }
 
@@ -205,7 +204,7 @@ impl OpenSession {
                 if is_broken(&error) {
                     shared.balancer.leave_out(self.server);
                 }
-                sleep(Duration::from_millis(random::below(LONGEST_PAUSE))).await;
+                sleep(Duration::from_millis(fastrand::u64(..LONGEST_PAUSE))).await;
             }
             self.server = shared.balancer.server_from(self.server + 1);
             self.target = spec.login.at(&shared.targets[self.server]);

@@ -111,8 +111,8 @@ mod tests {
     use crate::target::connection::Traffic;
 
     fn way(kind: &str, posts: u64, rows: u32, traffic: Traffic, turns: &[f64]) -> Way {
-        let mut responses = Responses::new();
-        responses.latency.record_n(2000, posts).unwrap();
+        let mut responses = Responses::default();
+        responses.latency.record_n(2000, posts);
         responses.traffic = traffic;
         Way { turns: turns.into(), ..Way::of(kind.to_owned(), &responses, 2.0, rows) }
     }

@@ -45,7 +45,7 @@ pub(super) async fn post_all(
     Progress::pass("warming up", run.instant(measured_from)).await;
     let window = bench.open_window();
     Progress::pass("posting", end).await;
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     while let Some(Ok(connection)) = connections.join_next().await {
         responses.add(&connection);
     }

@@ -121,7 +121,7 @@ fn ways(bench: &Bench, settings: &CsvRows) -> Vec<WayTurns> {
 
 impl WayTurns {
     fn new(kind: Kind, headers: Arc<str>) -> Self {
-        let responses = Responses::new();
+        let responses = Responses::default();
         Self { kind, headers, responses, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
     }
 
@@ -219,8 +219,8 @@ mod tests {
     fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> WayTurns {
         let mut turns = WayTurns::new(kind, "".into());
         for posts in posts {
-            let mut responses = Responses::new();
-            responses.latency.record_n(1000, posts).unwrap();
+            let mut responses = Responses::default();
+            responses.latency.record_n(1000, posts);
             responses.by_status.insert(answered.to_owned(), posts);
             responses.traffic.sent = posts * 100;
             turns.take(&responses, 2.0, Cpu::of(Some(1.0), 0.5, 2.0));

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::Bench;
@@ -14,7 +13,7 @@ use crate::cli::Hosted;
 use crate::devices::random;
 use crate::error::Error;
 use crate::ledger::latency::Latency;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::progress::Progress;
 use crate::report::{Fact, Reads, Report};
 use crate::target::Target;
@@ -29,7 +28,7 @@ struct Source {
     kind: &'static str,
     target: Arc<Target>,
     request: Vec<u8>,
-    latency: Histogram<u64>,
+    latency: Times,
     by_status: BTreeMap<u16, u64>,
     /// The size of the last body in bytes.
     bytes: usize,
@@ -95,7 +94,7 @@ impl Source {
             kind,
             request: target.get(path),
             target,
-            latency: latency_histogram(),
+            latency: Times::default(),
             by_status: BTreeMap::new(),
             bytes: 0,
             turns: Vec::new(),
@@ -117,7 +116,7 @@ impl Source {
         while let Some(joined) = connections.join_next().await {
             let downloads = joined.map_err(std::io::Error::other)??;
             for downloaded in downloads {
-                self.latency.saturating_record(downloaded.took);
+                self.latency.record(downloaded.took);
                 *self.by_status.entry(downloaded.status).or_default() += 1;
                 self.bytes = downloaded.bytes;
                 bytes += downloaded.bytes as u64;
@@ -190,14 +189,9 @@ async fn remove(target: &Target, id: &str) -> Result<(), Error> {
 
 /// Returns bytes that cannot be compressed, the same in each run.
 fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..length).map(|_| next()).collect()
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(1).fill(&mut bytes);
+    bytes
 }
 
 /// Returns a zip archive of uncompressed files.

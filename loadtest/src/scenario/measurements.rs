@@ -36,17 +36,13 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
     let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
     let headers: Arc<str> = headers(bench, settings).into();
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from).with(kind, &headers);
-    let mut report = match (settings.rate, settings.ramp) {
-        (Some(rate), _) => {
-            let load = Ramp { from: rate, to: rate };
-            let posters = (0..settings.connections).map(|_| poster(0)).collect();
-            climb(bench, settings, OpenLoop::new(&run, &ids, posters), load).await
-        }
-        (None, Some(ramp)) => {
+    let steady = settings.rate.map(|rate| Ramp { from: rate, to: rate });
+    let mut report = match steady.or(settings.ramp) {
+        Some(ramp) => {
             let posters = (0..settings.connections).map(|_| poster(0)).collect();
             climb(bench, settings, OpenLoop::new(&run, &ids, posters), ramp).await
         }
-        (None, None) => {
+        None => {
             let &Measurements { connections, warmup, seconds, .. } = settings;
             let load = Load { connections, warmup, seconds };
             let (responses, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
@@ -134,8 +130,8 @@ mod tests {
     use crate::traffic::poster::Responses;
 
     fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
-        let mut responses = Responses::new();
-        responses.latency.record_n(milliseconds * 1000, 100).unwrap();
+        let mut responses = Responses::default();
+        responses.latency.record_n(milliseconds * 1000, 100);
         responses.by_status.insert("201".to_owned(), 100);
         responses.by_status.insert("no response".to_owned(), failures);
         Outcomes { responses, late: 0, unsent }

@@ -55,7 +55,7 @@ where
     let paced_run = Arc::clone(run);
     let pacer = std::thread::spawn(move || schedule.pace(&paced_run, &paced));
     Progress::pass("posting", run.instant(schedule.end())).await;
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     while let Some(Ok(poster)) = posters.join_next().await {
         responses.add(&poster);
     }

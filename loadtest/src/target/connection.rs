@@ -98,7 +98,7 @@ pub(crate) enum Beginning {
 impl Connection {
     /// Wraps a connected socket.
     pub(crate) fn new(stream: Stream) -> Self {
-        Self { stream, parser: ResponseParser::new(), traffic: Traffic::default() }
+        Self { stream, parser: ResponseParser::default(), traffic: Traffic::default() }
     }
 
     /// Returns the total traffic.
@@ -108,7 +108,7 @@ impl Connection {
 
     /// Returns `Last-Modified` and `Etag` of the last response, if it has both.
     pub(crate) fn validators(&self) -> Option<(&str, &str)> {
-        self.parser.validators()
+        self.parser.head.modified.as_deref().zip(self.parser.head.tag.as_deref())
     }
 
     /// Returns whether the server has closed the connection, or sent unrequested bytes, since the last response.
@@ -137,8 +137,8 @@ impl Connection {
             poll_fn(|context| self.poll_read_some(context)).await?;
         }
         Ok(Response {
-            status: self.parser.status(),
-            retry_after: self.parser.retry_after(),
+            status: self.parser.head.status,
+            retry_after: self.parser.head.retry_after,
             body: self.parser.body(),
         })
     }
@@ -152,7 +152,7 @@ impl Connection {
         while !self.parser.has_head() {
             poll_fn(|context| self.poll_read_some(context)).await?;
         }
-        if self.parser.status() == 200 && !self.parser.is_done() {
+        if self.parser.head.status == 200 && !self.parser.is_done() {
             return Ok(Beginning::Held);
         }
         self.receive().await.map(|_| Beginning::Whole)

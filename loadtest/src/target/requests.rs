@@ -20,13 +20,7 @@ impl Target {
 
     /// Returns a complete POST request with the minimum of headers and these complete header lines.
     pub(crate) fn post_bare(&self, headers: &str, path: &str, body: &str) -> Vec<u8> {
-        format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n{headers}Content-Length: {}\r\n\r\n{body}",
-            self.authority,
-            self.authorization,
-            body.len()
-        )
-        .into_bytes()
+        self.complete("POST", path, headers, body.as_bytes())
     }
 
     /// Returns a complete POST request with a text as its body that requests JSON.
@@ -36,28 +30,29 @@ impl Target {
 
     /// Returns a complete POST request with a file as the only part of a form that requests JSON.
     pub(crate) fn post_file(&self, path: &str, part: &str, file: &str) -> Vec<u8> {
-        let body = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"{part}.csv\"\r\n\
-             Content-Type: text/csv\r\n\r\n{file}\r\n--{BOUNDARY}--\r\n"
-        );
-        self.request("POST", ACCEPT, path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body)
+        self.post_form(path, ACCEPT, (part, "csv", "text/csv"), file.as_bytes())
     }
 
     /// Returns a complete POST request with an archive as the part `file` of a form.
     pub(crate) fn post_archive(&self, path: &str, archive: &[u8]) -> Vec<u8> {
+        self.post_form(path, "", ("file", "zip", "application/zip"), archive)
+    }
+
+    /// Returns a complete POST request with a form of one part, given its name, extension and media type.
+    fn post_form(
+        &self,
+        path: &str,
+        headers: &str,
+        (part, extension, media_type): (&str, &str, &str),
+        content: &[u8],
+    ) -> Vec<u8> {
         let before = format!(
-            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file.zip\"\r\n\
-             Content-Type: application/zip\r\n\r\n"
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{part}\"; filename=\"{part}.{extension}\"\r\n\
+             Content-Type: {media_type}\r\n\r\n"
         );
-        let after = format!("\r\n--{BOUNDARY}--\r\n");
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
-             Content-Type: multipart/form-data; boundary={BOUNDARY}\r\nContent-Length: {}\r\n\r\n",
-            self.authority,
-            self.authorization,
-            before.len() + archive.len() + after.len()
-        );
-        [head.as_bytes(), before.as_bytes(), archive, after.as_bytes()].concat()
+        let form = [before.as_bytes(), content, format!("\r\n--{BOUNDARY}--\r\n").as_bytes()].concat();
+        let headers = format!("{headers}Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n");
+        self.complete("POST", path, &headers, &form)
     }
 
     /// Returns a complete PUT request with a JSON body that requests JSON.
@@ -71,35 +66,32 @@ impl Target {
     }
 
     fn request(&self, method: &str, headers: &str, path: &str, content_type: &str, body: &str) -> Vec<u8> {
-        format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\n\
-             {headers}Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n{body}",
-            self.authority,
-            self.authorization,
-            body.len()
-        )
-        .into_bytes()
+        let headers = format!("{headers}Content-Type: {content_type}\r\n");
+        self.complete(method, path, &headers, body.as_bytes())
     }
 
     /// Returns a complete GET request; `path` may be a complete link.
     pub(crate) fn get(&self, path: &str) -> Vec<u8> {
-        let scheme = if self.encryption.is_some() { "https" } else { "http" };
-        let base = format!("{scheme}://{}", self.authority);
-        let path = path.strip_prefix(&base).unwrap_or(path);
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
-            self.authority, self.authorization
-        )
-        .into_bytes()
+        let path = path.strip_prefix(&self.url()).unwrap_or(path);
+        self.head("GET", path, ACCEPT, "").into_bytes()
     }
 
     /// Returns a complete DELETE request.
     pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
+        self.head("DELETE", path, ACCEPT, "").into_bytes()
+    }
+
+    fn complete(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+        let length = format!("Content-Length: {}\r\n", body.len());
+        [self.head(method, path, headers, &length).as_bytes(), body].concat()
+    }
+
+    /// Returns a head with the credentials and these complete header lines.
+    fn head(&self, method: &str, path: &str, headers: &str, length: &str) -> String {
+        let Self { authority, authorization, .. } = self;
         format!(
-            "DELETE {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: {}\r\nAccept: application/json\r\n\r\n",
-            self.authority, self.authorization
+            "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: {authorization}\r\n{headers}{length}\r\n"
         )
-        .into_bytes()
     }
 }
 

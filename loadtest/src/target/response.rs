@@ -1,55 +1,54 @@
 //! An incremental parser of HTTP/1.1 responses: it accepts bytes in pieces of any size.
 
-use memchr::memmem;
+use httparse::{EMPTY_HEADER, Status};
 
 use crate::error::ParseError;
 
 /// The longest response head in bytes.
-const MAX_HEAD: usize = 16 * 1024;
+pub(crate) const MAX_HEAD: usize = 16 * 1024;
+/// The largest number of headers.
+pub(crate) const MAX_HEADERS: usize = 64;
 /// Body buffers above this size (bytes) are released after the response, so that an idle client stays small.
 const KEEP_BODY: usize = 2 * 1024;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The next part of a response.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
+    #[default]
     Head,
-    Sized { left: usize },
-    ChunkSize { size: usize, digits: u8 },
-    ChunkExtension { size: usize },
-    ChunkData { left: usize },
+    /// The rest of a body of a known size.
+    Sized {
+        left: usize,
+    },
+    ChunkSize,
+    ChunkData {
+        left: usize,
+    },
+    /// The line end behind a chunk.
     ChunkEnd,
-    Trailer { line: usize },
+    /// The headers behind the last chunk.
+    Trailer,
     Done,
 }
 
 /// The responses of a connection, one after the other. It supports `Content-Length` and chunked bodies and
 /// skips interim (1xx) responses.
-#[derive(Debug)]
+/// A parser that waits for the first response owns no memory until bytes arrive.
+#[derive(Debug, Default)]
 pub(crate) struct ResponseParser {
     state: State,
-    head: Vec<u8>,
-    status: u16,
-    retry_after: Option<u16>,
-    validators: Option<Box<(String, String)>>,
+    /// The bytes of a head, a size line or a trailer whose end has not arrived yet.
+    pending: Vec<u8>,
+    /// The head of the last response; its status is 0 before.
+    pub(crate) head: Head,
     body: Vec<u8>,
 }
 
 impl ResponseParser {
-    /// Creates a parser that waits for the first response; it owns no memory until bytes arrive.
-    pub(crate) fn new() -> Self {
-        Self {
-            state: State::Head,
-            head: Vec::new(),
-            status: 0,
-            retry_after: None,
-            validators: None,
-            body: Vec::new(),
-        }
-    }
-
     /// Drops the finished response and waits for the next one.
     pub(crate) fn reset(&mut self) {
         self.state = State::Head;
-        self.head.clear();
+        self.pending.clear();
         if self.body.capacity() > KEEP_BODY {
             self.body = Vec::new();
         }
@@ -66,21 +65,6 @@ impl ResponseParser {
         self.state != State::Head
     }
 
-    /// Returns the status code of the response; 0 before its head is complete.
-    pub(crate) fn status(&self) -> u16 {
-        self.status
-    }
-
-    /// Returns after how many seconds the request may be sent again, if the response has `Retry-After`.
-    pub(crate) fn retry_after(&self) -> Option<u16> {
-        self.retry_after
-    }
-
-    /// Returns `Last-Modified` and `Etag`, if the response has both.
-    pub(crate) fn validators(&self) -> Option<(&str, &str)> {
-        self.validators.as_deref().map(|(modified, tag)| (modified.as_str(), tag.as_str()))
-    }
-
     /// Returns the body decoded so far.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
@@ -90,144 +74,137 @@ impl ResponseParser {
     ///
     /// # Errors
     /// The bytes are not an HTTP/1.1 response, or continue after its end.
-    pub(crate) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ParseError> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<(), ParseError> {
+        if self.pending.is_empty() {
+            return self.take_all(bytes);
+        }
+        let mut whole = std::mem::take(&mut self.pending);
+        whole.extend_from_slice(bytes);
+        self.take_all(&whole)
+    }
+
+    fn take_all(&mut self, mut bytes: &[u8]) -> Result<(), ParseError> {
         while !bytes.is_empty() {
-            let used = match self.state {
-                State::Head => self.take_head(bytes)?,
-                State::Sized { left } => self.take_sized(bytes, left),
-                State::ChunkData { left } => self.take_chunk(bytes, left),
-                State::Done => return Err(ParseError::Surplus),
-                framing => {
-                    self.state = next_framing_state(framing, bytes[0])?;
-                    1
+            let Status::Complete(used) = self.take(bytes)? else {
+                if bytes.len() > MAX_HEAD {
+                    return Err(ParseError::HeadTooLong);
                 }
+                self.pending.extend_from_slice(bytes);
+                return Ok(());
             };
             bytes = &bytes[used..];
         }
         Ok(())
     }
 
-    fn take_head(&mut self, bytes: &[u8]) -> Result<usize, ParseError> {
-        if self.head.is_empty()
-            && let Some(end) = memmem::find(bytes, b"\r\n\r\n")
-        {
-            self.start_body(&bytes[..end + 2])?;
-            return Ok(end + 4);
-        }
-        let before = self.head.len();
-        self.head.extend_from_slice(bytes);
-        if let Some(end) = memmem::find(&self.head[before.saturating_sub(3)..], b"\r\n\r\n") {
-            let end = before.saturating_sub(3) + end;
-            let head = std::mem::take(&mut self.head);
-            self.start_body(&head[..end + 2])?;
-            return Ok(end + 4 - before);
-        }
-        if self.head.len() > MAX_HEAD { Err(ParseError::HeadTooLong) } else { Ok(bytes.len()) }
+    /// Takes the next part of the response, and returns its length.
+    fn take(&mut self, bytes: &[u8]) -> Result<Status<usize>, ParseError> {
+        Ok(match self.state {
+            State::Head => {
+                let Status::Complete(head) = Head::read(bytes)? else { return Ok(Status::Partial) };
+                self.state = head.body_state()?;
+                self.head = head;
+                Status::Complete(self.head.length)
+            }
+            State::Sized { left } => {
+                Status::Complete(self.keep(bytes, left, State::Done, |left| State::Sized { left }))
+            }
+            State::ChunkSize => {
+                let line = httparse::parse_chunk_size(bytes).map_err(|_| ParseError::Chunk)?;
+                let Status::Complete((used, size)) = line else { return Ok(Status::Partial) };
+                let left = usize::try_from(size).map_err(|_| ParseError::Chunk)?;
+                self.state = if left == 0 { State::Trailer } else { State::ChunkData { left } };
+                Status::Complete(used)
+            }
+            State::ChunkData { left } => {
+                Status::Complete(self.keep(bytes, left, State::ChunkEnd, |left| State::ChunkData { left }))
+            }
+            State::ChunkEnd => match bytes {
+                [b'\r', b'\n', ..] => {
+                    self.state = State::ChunkSize;
+                    Status::Complete(2)
+                }
+                [b'\r'] => Status::Partial,
+                _ => return Err(ParseError::Chunk),
+            },
+            State::Trailer => {
+                let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+                let trailer = httparse::parse_headers(bytes, &mut headers).map_err(|_| ParseError::Chunk)?;
+                let Status::Complete((used, _)) = trailer else { return Ok(Status::Partial) };
+                self.state = State::Done;
+                Status::Complete(used)
+            }
+            State::Done => return Err(ParseError::Surplus),
+        })
     }
 
-    fn start_body(&mut self, head: &[u8]) -> Result<(), ParseError> {
-        let framing = Framing::read(head)?;
-        (self.status, self.retry_after) = (framing.status, framing.retry_after);
-        self.validators = framing.modified.clone().zip(framing.tag.clone()).map(Box::new);
-        self.state = match framing {
-            Framing { status: 100..=199, .. } => State::Head,
-            Framing { status: 204 | 304, .. } => State::Done,
-            Framing { is_chunked: true, .. } => State::ChunkSize { size: 0, digits: 0 },
-            Framing { length: Some(0), .. } => State::Done,
-            Framing { length: Some(left), .. } => State::Sized { left },
-            _ => return Err(ParseError::Unframed),
-        };
-        Ok(())
-    }
-
-    fn take_sized(&mut self, bytes: &[u8], left: usize) -> usize {
+    /// Keeps what there is of the `left` bytes of a body or chunk. Returns the number of bytes used.
+    fn keep(&mut self, bytes: &[u8], left: usize, end: State, more: fn(usize) -> State) -> usize {
         let used = bytes.len().min(left);
         self.body.extend_from_slice(&bytes[..used]);
-        self.state = if used == left { State::Done } else { State::Sized { left: left - used } };
-        used
-    }
-
-    fn take_chunk(&mut self, bytes: &[u8], left: usize) -> usize {
-        let used = bytes.len().min(left);
-        self.body.extend_from_slice(&bytes[..used]);
-        self.state = if used == left { State::ChunkEnd } else { State::ChunkData { left: left - used } };
+        self.state = if used == left { end } else { more(left - used) };
         used
     }
 }
 
-/// Returns the state after a byte between chunks: size line, line end, trailer.
-fn next_framing_state(state: State, byte: u8) -> Result<State, ParseError> {
-    Ok(match (state, byte) {
-        (State::ChunkSize { digits: 1.., size }, b'\n') => after_size_line(size),
-        (State::ChunkSize { digits: 1.., size }, b';' | b' ' | b'\t') => State::ChunkExtension { size },
-        (State::ChunkSize { digits: 1.., .. }, b'\r') => state,
-        (State::ChunkSize { size, digits: digits @ 0..=7 }, digit) => {
-            let value = (digit as char).to_digit(16).ok_or(ParseError::Chunk)?;
-            State::ChunkSize { size: size * 16 + value as usize, digits: digits + 1 }
-        }
-        (State::ChunkExtension { size }, b'\n') => after_size_line(size),
-        (State::ChunkExtension { .. }, _) => state,
-        (State::ChunkEnd, b'\r') => state,
-        (State::ChunkEnd, b'\n') => State::ChunkSize { size: 0, digits: 0 },
-        (State::Trailer { line: 0 }, b'\n') => State::Done,
-        (State::Trailer { .. }, b'\n') => State::Trailer { line: 0 },
-        (State::Trailer { .. }, b'\r') => state,
-        (State::Trailer { line }, _) => State::Trailer { line: line + 1 },
-        _ => return Err(ParseError::Chunk),
-    })
-}
-
-fn after_size_line(size: usize) -> State {
-    if size == 0 { State::Trailer { line: 0 } } else { State::ChunkData { left: size } }
-}
-
-/// The headers that describe the body, `Retry-After` and the validators.
-struct Framing {
-    status: u16,
-    retry_after: Option<u16>,
-    modified: Option<String>,
-    tag: Option<String>,
-    length: Option<usize>,
+/// The status and the headers that are read.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// The length of the head itself.
+    pub(crate) length: usize,
+    pub(crate) status: u16,
+    /// The seconds after which the request may be sent again.
+    pub(crate) retry_after: Option<u16>,
+    /// `Last-Modified`.
+    pub(crate) modified: Option<String>,
+    /// `Etag`.
+    pub(crate) tag: Option<String>,
+    /// The length of the body, if it is known.
+    pub(crate) body: Option<usize>,
     is_chunked: bool,
 }
 
-impl Framing {
-    fn read(head: &[u8]) -> Result<Self, ParseError> {
-        let code = head.strip_prefix(b"HTTP/1.1 ").or_else(|| head.strip_prefix(b"HTTP/1.0 "));
-        let code = code.and_then(|rest| rest.get(..3)).ok_or(ParseError::StatusLine)?;
-        let mut framing = Self {
-            status: decimal(code).ok_or(ParseError::StatusLine)? as u16,
-            retry_after: None,
-            modified: None,
-            tag: None,
-            length: None,
-            is_chunked: false,
+impl Head {
+    /// Parses a head as soon as all of it has arrived.
+    ///
+    /// # Errors
+    /// The bytes are not the head of an HTTP/1.1 response.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Status<Self>, ParseError> {
+        let mut headers = [EMPTY_HEADER; MAX_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let Status::Complete(length) = response.parse(bytes).map_err(|_| ParseError::Head)? else {
+            return Ok(Status::Partial);
         };
-        for line in head.split(|byte| *byte == b'\n').skip(1) {
-            let Some(colon) = memchr::memchr(b':', line) else { continue };
-            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-            if name.eq_ignore_ascii_case(b"content-length") {
-                framing.length = Some(decimal(value).ok_or(ParseError::Length)?);
-            } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-                framing.is_chunked = value.to_ascii_lowercase().ends_with(b"chunked");
-            } else if name.eq_ignore_ascii_case(b"last-modified") {
-                framing.modified = text(value);
-            } else if name.eq_ignore_ascii_case(b"etag") {
-                framing.tag = text(value);
-            } else if name.eq_ignore_ascii_case(b"retry-after") {
-                framing.retry_after = decimal(value).and_then(|seconds| u16::try_from(seconds).ok());
+        let mut head = Self { length, status: response.code.unwrap_or_default(), ..Self::default() };
+        for header in response.headers.iter() {
+            let is = |name| header.name.eq_ignore_ascii_case(name);
+            let value = std::str::from_utf8(header.value).ok().map(str::trim);
+            if is("content-length") {
+                let length = value.and_then(|value| value.parse().ok());
+                head.body = Some(length.ok_or(ParseError::Length)?);
+            } else if is("transfer-encoding") {
+                head.is_chunked = value.is_some_and(|value| value.to_ascii_lowercase().ends_with("chunked"));
+            } else if is("last-modified") {
+                head.modified = value.map(str::to_owned);
+            } else if is("etag") {
+                head.tag = value.map(str::to_owned);
+            } else if is("retry-after") {
+                head.retry_after = value.and_then(|value| value.parse().ok());
             }
         }
-        Ok(framing)
+        Ok(Status::Complete(head))
     }
-}
 
-fn text(value: &[u8]) -> Option<String> {
-    std::str::from_utf8(value).ok().map(str::to_owned)
-}
-
-fn decimal(digits: &[u8]) -> Option<usize> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    /// Returns the state of a response after this head.
+    fn body_state(&self) -> Result<State, ParseError> {
+        Ok(match *self {
+            Self { status: 100..=199, .. } => State::Head,
+            Self { status: 204 | 304, .. } | Self { is_chunked: false, body: Some(0), .. } => State::Done,
+            Self { is_chunked: true, .. } => State::ChunkSize,
+            Self { body: Some(left), .. } => State::Sized { left },
+            _ => return Err(ParseError::Unframed),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -240,11 +217,11 @@ mod tests {
     const EMPTY: &[u8] = b"HTTP/1.1 204 No Content\r\ndate: x\r\n\r\n";
 
     fn parse(parts: &[&[u8]]) -> Result<(u16, Vec<u8>, State), ParseError> {
-        let mut parser = ResponseParser::new();
+        let mut parser = ResponseParser::default();
         for part in parts {
             parser.feed(part)?;
         }
-        Ok((parser.status, parser.body.clone(), parser.state))
+        Ok((parser.head.status, parser.body.clone(), parser.state))
     }
 
     #[test]
@@ -279,11 +256,14 @@ mod tests {
 
     #[test]
     fn second_response_on_a_connection_starts_fresh() {
-        let mut parser = ResponseParser::new();
+        let mut parser = ResponseParser::default();
         parser.feed(CHUNKED).unwrap();
         parser.reset();
         parser.feed(SIZED).unwrap();
-        assert_eq!((parser.status(), parser.body(), parser.is_done()), (201, &b"{\"id\":\"1\"}"[..], true));
+        assert_eq!(
+            (parser.head.status, parser.body(), parser.is_done()),
+            (201, &b"{\"id\":\"1\"}"[..], true)
+        );
     }
 
     #[test]
@@ -294,15 +274,15 @@ mod tests {
 
     #[test]
     fn head_is_parsed_before_the_body_with_its_retry_after() {
-        let mut parser = ResponseParser::new();
+        let mut parser = ResponseParser::default();
         parser.feed(b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 2\r\n").unwrap();
         assert!(!parser.has_head());
         parser.feed(b"Transfer-Encoding: chunked\r\n\r\n").unwrap();
-        assert_eq!((parser.has_head(), parser.is_done(), parser.retry_after()), (true, false, Some(2)));
+        assert_eq!((parser.has_head(), parser.is_done(), parser.head.retry_after), (true, false, Some(2)));
         parser.feed(b"0\r\n\r\n").unwrap();
         parser.reset();
         parser.feed(SIZED).unwrap();
-        assert_eq!((parser.status(), parser.retry_after()), (201, None));
+        assert_eq!((parser.head.status, parser.head.retry_after), (201, None));
     }
 
     #[test]
@@ -310,19 +290,36 @@ mod tests {
         let named =
             b"HTTP/1.1 200 OK\r\nLast-Modified: Mon, 02 Nov 2026 07:00:00 GMT\r\nEtag: 3\r\ncontent-length: \
             0\r\n\r\n";
-        let mut parser = ResponseParser::new();
+        let validators = |parser: &ResponseParser| (parser.head.modified.clone(), parser.head.tag.clone());
+        let mut parser = ResponseParser::default();
         parser.feed(named).unwrap();
-        assert_eq!(parser.validators(), Some(("Mon, 02 Nov 2026 07:00:00 GMT", "3")));
+        assert_eq!(
+            validators(&parser),
+            (Some("Mon, 02 Nov 2026 07:00:00 GMT".to_owned()), Some("3".to_owned()))
+        );
         parser.reset();
         parser.feed(SIZED).unwrap();
-        assert_eq!(parser.validators(), None);
+        assert_eq!(validators(&parser), (None, None));
+    }
+
+    #[test]
+    fn status_and_length_are_parsed_in_any_spelling() {
+        let read = |bytes: &[u8]| match Head::read(bytes)? {
+            Status::Complete(head) => Ok((head.status, head.body)),
+            Status::Partial => panic!("the head is complete"),
+        };
+        let head = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-length: 12\r\n\r\n";
+        assert_eq!(read(head), Ok((200, Some(12))));
+        assert_eq!(read(b"HTTP/1.1 200 OK\r\n\r\n"), Ok((200, None)));
+        assert_eq!(read(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), Err(ParseError::Length));
+        assert_eq!(read(b"SPDY\r\ncontent-length: 1\r\n\r\n"), Err(ParseError::Head));
     }
 
     #[test]
     fn malformed_responses_are_rejected() {
         let endless = [b"HTTP/1.1 200 OK\r\n".to_vec(), vec![b'a'; MAX_HEAD + 1]].concat();
         for (answer, error) in [
-            (&b"SSH-2.0\r\n\r\n"[..], ParseError::StatusLine),
+            (&b"SSH-2.0\r\n\r\n"[..], ParseError::Head),
             (&b"HTTP/1.1 200 OK\r\n\r\n"[..], ParseError::Unframed),
             (&b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"[..], ParseError::Length),
             (&b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz"[..], ParseError::Chunk),

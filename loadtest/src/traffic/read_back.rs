@@ -1,10 +1,9 @@
 //! Reads back the stored rows, device by device, to compare it with the ledger.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::future::try_join_all;
 use serde::Deserialize;
-use tokio::task::JoinSet;
 
 use crate::error::Error;
 use crate::ledger::ReceiverId;
@@ -49,54 +48,46 @@ pub(crate) const DEVICES: Lanes = Lanes { first: 0, each: 1 };
 /// # Errors
 /// The first response other than 200.
 pub(crate) async fn read_back(
-    target: &Arc<Target>,
-    run: &Arc<Run>,
+    target: &Target,
+    run: &Run,
     receiver: ReceiverId,
     kinds: &[Kind],
-    ids: &Arc<Vec<String>>,
+    ids: &[String],
     lanes: Lanes,
 ) -> Result<(), Error> {
     let mut paths: Vec<&'static str> = kinds.iter().map(|kind| kind.read_path()).collect();
     paths.dedup();
     let of_rows = kinds.iter().any(|kind| matches!(kind, Kind::Reading | Kind::StaticRows(_)));
-    let progress = Arc::new(Progress::count("reading back", ids.len()));
-    let cursor = Arc::new(AtomicUsize::new(0));
-    let mut readers = JoinSet::new();
-    for _ in 0..CONNECTIONS.min(ids.len()) {
-        let (target, run, ids) = (Arc::clone(target), Arc::clone(run), Arc::clone(ids));
-        let (cursor, progress, paths) = (Arc::clone(&cursor), Arc::clone(&progress), paths.clone());
-        readers.spawn(async move {
-            let mut connection = target.connect().await?;
-            loop {
-                let device = cursor.fetch_add(1, Ordering::Relaxed);
-                let Some(id) = ids.get(device) else { return Ok::<(), Error>(()) };
-                let mut marks = Vec::new();
-                let mut add = |body: &[u8]| {
-                    marks.extend(Mark::scan(body));
-                    if of_rows {
-                        marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n)));
-                    } else {
-                        marks.extend(readings(body)?);
-                    }
-                    Ok(())
-                };
-                for path in &paths {
-                    let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
-                    each_page(&target, &mut connection, first, &mut add).await?;
+    let progress = Progress::count("reading back", ids.len());
+    let cursor = AtomicUsize::new(0);
+    let read_some = async || {
+        let mut connection = target.connect().await?;
+        loop {
+            let device = cursor.fetch_add(1, Ordering::Relaxed);
+            let Some(id) = ids.get(device) else { return Ok::<(), Error>(()) };
+            let mut marks = Vec::new();
+            let mut add = |body: &[u8]| {
+                marks.extend(Mark::scan(body));
+                if of_rows {
+                    marks.extend(sequences(body)?.map(|n| run.mark_of(device as u32, n)));
+                } else {
+                    marks.extend(readings(body)?);
                 }
-                let first = lanes.first + device as u32 * lanes.each;
-                for lane in first + 1..first + lanes.each {
-                    run.found(receiver, lane, marks.extract_if(.., |mark| mark.device == lane).collect());
-                }
-                run.found(receiver, first, marks);
-                progress.advance();
+                Ok(())
+            };
+            for path in &paths {
+                let first = format!("{path}?source={id}&pageSize={PAGE_SIZE}");
+                each_page(target, &mut connection, first, &mut add).await?;
             }
-        });
-    }
-    while let Some(read) = readers.join_next().await {
-        read.map_err(|error| Error::Refused(error.to_string()))??;
-    }
-    Ok(())
+            let first = lanes.first + device as u32 * lanes.each;
+            for lane in first + 1..first + lanes.each {
+                run.found(receiver, lane, marks.extract_if(.., |mark| mark.device == lane).collect());
+            }
+            run.found(receiver, first, marks);
+            progress.advance();
+        }
+    };
+    try_join_all((0..CONNECTIONS.min(ids.len())).map(|_| read_some())).await.map(drop)
 }
 
 /// Returns the marks of the measurements of a page.
@@ -113,6 +104,8 @@ fn sequences(body: &[u8]) -> Result<impl Iterator<Item = u32>, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::ledger::fact::Fact;
 use crate::ledger::latency::{Delay, Latency};
-use crate::ledger::run::histogram;
 use crate::protocol::operations::{Operation, Status};
 
 /// The way in which an agent learned of an operation.
@@ -166,7 +165,7 @@ impl OperationLedger {
         let leg = |kind, ends: &dyn Fn(&OperationRecord) -> Option<(u64, u64)>| {
             let times =
                 self.due(within).filter(is_of).filter_map(ends).map(|(from, to)| to.saturating_sub(from));
-            Delay { kind, latency: Latency::of(&histogram(times)) }
+            Delay { kind, latency: Latency::of(&times.collect()) }
         };
         let legs = [
             leg("due to notified", &by(SeenBy::Notified)),

@@ -64,7 +64,7 @@ impl Heartbeat {
     pub(super) async fn stop(mut self) -> Responses {
         // The conductor owns the sender, so the posters end with it.
         self.conductor.abort();
-        let mut responses = Responses::new();
+        let mut responses = Responses::default();
         while let Some(Ok(poster)) = self.posters.join_next().await {
             responses.add(&poster);
         }
@@ -101,7 +101,7 @@ async fn speak(
         let Some(device) = turn else { return poster.responses };
         let sent = notes.run.now();
         if poster.post(device as u32, &ids[device], sent).await == Outcome::Acknowledged {
-            notes.vigil().heard(device, sent, notes.run.now());
+            notes.vigil.lock().heard(device, sent, notes.run.now());
         }
     }
 }

@@ -6,9 +6,10 @@ mod heartbeat;
 mod vigil;
 mod watcher;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -57,12 +58,6 @@ struct AvailabilityRecord {
     vigil: Mutex<Vigil>,
 }
 
-impl AvailabilityRecord {
-    fn vigil(&self) -> MutexGuard<'_, Vigil> {
-        self.vigil.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report, Error> {
     let silence = Silence {
@@ -94,7 +89,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     heartbeat.speak_again();
     Progress::pass("all speak again", Instant::now() + every).await;
     let cleared = async {
-        while notes.vigil().progress().1 < silence.silent {
+        while notes.vigil.lock().progress().1 < silence.silent {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -108,12 +103,12 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     // The server receives a message before its response arrives, so a silence slightly shorter than the interval is
     // correct.
     let earliest = earliest.saturating_sub(micros(DELIVERY));
-    facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
+    facts.extend(notes.vigil.lock().facts(|device| silence.holds(device), earliest, latest));
     facts.extend(listed(bench, &ids, silence, started_at).await?);
     facts.push(Fact::number("messages without a 201", responses.failures() as usize, 0));
     facts.push(Fact::number("watchers that ended", usize::from(watcher.is_finished()), 0));
     watcher.abort();
-    let delays = notes.vigil().delays();
+    let delays = notes.vigil.lock().delays();
     let clean = facts.iter().all(|fact| fact.holds);
     let devices_left = bench.remove_devices(Arc::unwrap_or_clone(ids)).await;
     if !bench.common.keep {

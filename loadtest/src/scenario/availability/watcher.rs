@@ -42,7 +42,11 @@ fn note(notes: &AvailabilityRecord, devices: &HashMap<String, usize>, frame: &[u
     let now = notes.run.now();
     for (source, is_cleared) in reports(frame) {
         let Some(&device) = devices.get(&source) else { continue };
-        if is_cleared { notes.vigil().cleared(device, now) } else { notes.vigil().raised(device, now) }
+        if is_cleared {
+            notes.vigil.lock().cleared(device, now)
+        } else {
+            notes.vigil.lock().raised(device, now)
+        }
     }
 }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::ledger::Outcome;
-use crate::ledger::run::{Run, latency_histogram};
+use crate::ledger::latency::Times;
+use crate::ledger::run::Run;
 use crate::protocol::body::Kind;
 use crate::protocol::csv::verdict::{CLEAN, Verdict};
 use crate::protocol::nchan;
@@ -21,13 +21,12 @@ use crate::target::connection::{Connection, Traffic};
 const EXAMPLES: usize = 5;
 
 /// The responses to the posts of one or more posters.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Responses {
     /// The number of responses by status, warm-up included; `no response` for broken connections.
     pub(crate) by_status: BTreeMap<String, u64>,
     /// The microseconds from the due time to the response, for 201 responses to measured posts.
-    #[serde(with = "crate::ledger::run::counts")]
-    pub(crate) latency: Histogram<u64>,
+    pub(crate) latency: Times,
     /// The traffic of those posts, requests and responses.
     pub(crate) traffic: Traffic,
     /// The first responses to rows that had unexpected lines.
@@ -35,22 +34,12 @@ pub(crate) struct Responses {
 }
 
 impl Responses {
-    /// Creates an empty record.
-    pub(crate) fn new() -> Self {
-        Self {
-            by_status: BTreeMap::new(),
-            latency: latency_histogram(),
-            traffic: Traffic::default(),
-            lines: Vec::new(),
-        }
-    }
-
     /// Adds the responses of another poster.
     pub(crate) fn add(&mut self, other: &Self) {
         for (status, count) in &other.by_status {
             *self.by_status.entry(status.clone()).or_default() += count;
         }
-        self.latency.add(&other.latency).expect("all latency histograms have the same bounds");
+        self.latency.add(&other.latency);
         self.traffic.add(other.traffic);
         other.lines.iter().cloned().for_each(|line| self.show(line));
     }
@@ -109,7 +98,7 @@ impl Poster {
             senders: None,
             connection: None,
             measured_from,
-            responses: Responses::new(),
+            responses: Responses::default(),
         }
     }
 
@@ -126,7 +115,7 @@ impl Poster {
     /// Measures latencies for posts due from here on (microseconds of the run), and resets the figures.
     pub(crate) fn measure_from(&mut self, micros: u64) -> Responses {
         self.measured_from = micros;
-        std::mem::replace(&mut self.responses, Responses::new())
+        std::mem::take(&mut self.responses)
     }
 
     /// Posts the next row or rows of a device, due at `due`, and records them and their response in the
@@ -163,7 +152,7 @@ impl Poster {
             self.responses.show(line);
         }
         if verdict.outcome == Outcome::Acknowledged && due >= self.measured_from {
-            self.responses.latency.saturating_record(self.run.now().saturating_sub(due));
+            self.responses.latency.record(self.run.now().saturating_sub(due));
             self.responses.traffic.add(traffic);
         }
         verdict.outcome

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -140,7 +141,7 @@ pub(super) struct Noise {
 struct Counted {
     done: AtomicU64,
     failed: AtomicU64,
-    since: std::sync::Mutex<Option<Instant>>,
+    since: Mutex<Option<Instant>>,
 }
 
 impl Noise {
@@ -163,9 +164,7 @@ impl Noise {
     pub(super) fn restart_count(&self) {
         self.counted.done.store(0, Ordering::Relaxed);
         self.counted.failed.store(0, Ordering::Relaxed);
-        if let Ok(mut since) = self.counted.since.lock() {
-            *since = Some(Instant::now());
-        }
+        *self.counted.since.lock() = Some(Instant::now());
         if let Some(polls) = &self.polls {
             polls.restart_count();
         }
@@ -173,7 +172,7 @@ impl Noise {
 
     /// Ends the load and returns its counts in words.
     pub(super) async fn end(mut self) -> String {
-        let since = self.counted.since.lock().ok().and_then(|since| *since);
+        let since = *self.counted.since.lock();
         let seconds = since.map_or(1.0, |since| since.elapsed().as_secs_f64());
         let (done, failed) =
             (self.counted.done.load(Ordering::Relaxed), self.counted.failed.load(Ordering::Relaxed));
