@@ -44,7 +44,7 @@ pub(super) struct OpenSession {
 /// The connection of a session.
 #[derive(Debug)]
 enum Link {
-    Poll(LongPolling),
+    Poll(Box<LongPolling>),
     Socket(Box<WebSocket>),
 }
 
@@ -82,7 +82,7 @@ impl OpenSession {
                     work.find(shared, &target, poll.between_polls(), csv.as_ref()).await?;
                 }
                 poll.poll_again().await?;
-                Link::Poll(poll)
+                Link::Poll(Box::new(poll))
             }
         };
         Ok(Self { link, target, server })
