@@ -6,9 +6,9 @@ use std::io;
 /// The reason why a response is malformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ParseError {
-    /// The status line is not `HTTP/1.1 <code> …`.
-    #[error("status line")]
-    StatusLine,
+    /// The status line is not `HTTP/1.1 <code> …`, or a header is malformed.
+    #[error("head")]
+    Head,
     /// The head is larger than 16 KiB.
     #[error("head too long")]
     HeadTooLong,

@@ -3,47 +3,32 @@
 //! read back.
 //!
 //! Reading order: [`cli`] (the command line), [`scenario`] (the subcommands), [`scenario_file`] (scenario files),
-//! [`body`] and [`poster`] (the posts), [`csv`] (the compact protocol), [`audience`] (the clients that hold polls),
-//! [`ledger`] and [`operation_ledger`] (the records of posts and
-//! deliveries), [`read_back`] (the comparison with the stored data), [`report`] (the output).
+//! [`population`] (what such a file describes), [`traffic`] (posts, the clients that hold polls, and the comparison
+//! with the stored data), [`protocol`] (bodies, Bayeux and the compact protocol), [`target`] (HTTP and the process of
+//! the server), [`ledger`] (the records of posts and deliveries), [`report`] (the output).
 //!
 //! It shares a machine with the server it measures, so a held poll costs one task, one socket and no buffer.
 
-mod audience;
-mod bayeux;
-mod body;
 mod cli;
-mod csv;
 mod devices;
 mod error;
-mod http;
-mod interruption;
 mod ledger;
-mod leftovers;
-mod nchan;
-mod object_kind;
-mod operation_ledger;
-mod operations;
 mod population;
-mod poster;
 mod progress;
-mod random;
-mod read_back;
-mod record;
+mod protocol;
 mod report;
 mod scenario;
 mod scenario_file;
-mod schedule;
-mod server;
-mod year;
+mod target;
+mod traffic;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
+use crate::cli::interruption::interrupted;
 use crate::cli::{Arguments, Program, ProgramCommand};
 use crate::error::Error;
-use crate::interruption::interrupted;
 use crate::report::Report;
 use crate::scenario_file::ScenarioFile;
 
@@ -65,14 +50,14 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
     match command {
         ProgramCommand::Scenario(scenario) => measure(&Arguments { common, scenario }),
         ProgramCommand::Run(settings) => {
-            http::target::raise_open_file_limit();
+            target::raise_open_file_limit();
             let file = ScenarioFile::read(&settings.file, &settings.settings, &common)?;
             let clients = if settings.workers.is_empty() { file.clients() } else { 0 };
-            http::target::expect_open_files(clients)?;
+            target::expect_open_files(clients)?;
             on_runtime(common.threads, scenario_file::run(&file, &settings, &common))?
         }
         ProgramCommand::Worker(settings) => {
-            http::target::raise_open_file_limit();
+            target::raise_open_file_limit();
             common.accept_certificates();
             on_runtime(
                 common.threads,
@@ -85,8 +70,12 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
             report::print(&scenario_file::explanation(&file));
             Ok(true)
         }
-        ProgramCommand::Clean(settings) => on_runtime(common.threads, leftovers::clean(&settings, &common))?,
-        ProgramCommand::Record(settings) => on_runtime(common.threads, record::record(&settings, &common))?,
+        ProgramCommand::Clean(settings) => {
+            on_runtime(common.threads, devices::leftovers::clean(&settings, &common))?
+        }
+        ProgramCommand::Record(settings) => {
+            on_runtime(common.threads, scenario_file::record::record(&settings, &common))?
+        }
         ProgramCommand::Compare(settings) => scenario_file::compare(&settings),
         ProgramCommand::Explain(settings) => {
             report::print(&scenario_file::explain(&settings.words)?);
@@ -96,8 +85,8 @@ fn execute(Program { common, command }: Program) -> Result<bool, Error> {
 }
 
 fn measure(arguments: &Arguments) -> Result<bool, Error> {
-    http::target::raise_open_file_limit();
-    http::target::expect_open_files(arguments.scenario.clients())?;
+    target::raise_open_file_limit();
+    target::expect_open_files(arguments.scenario.clients())?;
     let report = on_runtime(arguments.common.threads, until_interrupted(arguments))??;
     report.print();
     if let Some(path) = &arguments.common.json {

@@ -1,9 +1,9 @@
 //! Progress on standard error: a bar on a terminal, a line every five seconds elsewhere.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 
 /// The time between two lines if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ impl Progress {
 
     /// Returns the line to print at this time, if the last one was long enough ago.
     fn due_line(&self, now: Instant) -> Option<String> {
-        let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last_line = self.last_line.lock();
         if now.saturating_duration_since(*last_line) < LINE_INTERVAL {
             return None;
         }
@@ -80,7 +80,7 @@ mod tests {
     fn line_is_due_every_five_seconds() {
         let progress = Progress::count("opening polls", 7);
         progress.advance();
-        let started = *progress.last_line.lock().unwrap();
+        let started = *progress.last_line.lock();
         let after = |seconds| progress.due_line(started + Duration::from_secs(seconds));
         assert_eq!(after(4), None);
         assert_eq!(after(5).as_deref(), Some("opening polls: 1 of 7"));

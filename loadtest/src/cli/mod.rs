@@ -1,17 +1,15 @@
 //! The command line.
 
-mod credentials;
+mod costs;
 mod csv;
 mod device_control;
 mod fairness;
 mod faults;
-mod files;
-mod modules;
+pub(crate) mod interruption;
 mod notifications;
 #[cfg(test)]
 mod readme_tests;
 mod scenario_file;
-mod service;
 mod volumes;
 mod writes;
 
@@ -19,21 +17,18 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-pub(crate) use self::credentials::Credentials;
+pub(crate) use self::costs::{Cost, Credentials, Hosted, Modules, Service};
 pub(crate) use self::csv::{CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Bulk, Reconnect, Registration};
 pub(crate) use self::fairness::{Fairness, NoiseKind};
 pub(crate) use self::faults::{Availability, Trickle};
-pub(crate) use self::files::Hosted;
-pub(crate) use self::modules::{Cost, Modules};
 pub(crate) use self::notifications::{Fanout, SharedChannel};
 pub(crate) use self::scenario_file::{CheckFile, Clean, Compare, Explain, Record, RunFile, Worker};
-pub(crate) use self::service::Service;
 pub(crate) use self::volumes::{DataFill, InventoryFill, Series, SeriesFill, Shape};
 pub(crate) use self::writes::{Measurements, Ramp};
 use crate::error::Error;
-use crate::http::target::{CA_FILE, Floor, Reach, Target};
-use crate::server::process::Process;
+use crate::target::process::Process;
+use crate::target::{CA_FILE, Floor, Reach, Target};
 
 /// Loads a running server over HTTP and WebSocket, and proves with a ledger that nothing was lost, doubled or
 /// reordered. Exit code 0: clean; 1: measured, not clean; 2: not measured.

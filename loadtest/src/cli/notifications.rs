@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::audience::Transport;
-use crate::object_kind::ObjectKind;
+use crate::protocol::object_kind::ObjectKind;
+use crate::traffic::audience::Transport;
 
 /// The channel of the clients of `fanout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]

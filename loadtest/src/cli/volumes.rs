@@ -3,7 +3,8 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::object_kind::ObjectKind;
+use crate::protocol::object_kind::ObjectKind;
+use crate::protocol::year::MINUTES;
 
 /// The size of the inventory that `inventory-fill` creates.
 #[derive(Debug, Clone, Copy, Args, Serialize)]
@@ -36,7 +37,7 @@ pub(crate) struct InventoryFill {
 #[derive(Debug, Clone, Args, Serialize)]
 pub(crate) struct SeriesFill {
     /// Minutes, each with one measurement, from the start of 2025 on
-    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, default_value_t = MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) minutes: u32,
     /// Measurements in each collection
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -53,7 +54,7 @@ pub(crate) struct Series {
     #[arg(long)]
     pub(crate) source: Option<String>,
     /// Minutes it was filled with
-    #[arg(long, default_value_t = crate::year::MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, default_value_t = MINUTES, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     pub(crate) minutes: u32,
     /// Requests of each kind
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::object_kind::ObjectKind;
+use crate::protocol::object_kind::ObjectKind;
 
 /// Settings of `measurements`.
 #[derive(Debug, Clone, Args, Serialize)]

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::Deserialize;
 
 use crate::devices;
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::pages::{PAGE_SIZE, each_page};
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
+use crate::target::pages::{PAGE_SIZE, each_page};
 
 const PATH: &str = "/devicecontrol/bulkNewDeviceRequests";
 /// The name of the form's part that holds the file.
@@ -140,10 +140,7 @@ impl Fleet {
         let sent = Instant::now();
         let response = connection.call_within(UPLOAD_LIMIT, step, &request).await?;
         let took = sent.elapsed();
-        match serde_json::from_slice(response.body) {
-            Ok(result) if response.status == 201 => Ok(Upload { took, result }),
-            _ => Err(Error::status(step, response.status, response.body)),
-        }
+        Ok(Upload { took, result: response.json(201, step)? })
     }
 
     /// Returns the number of devices.

@@ -1,18 +1,20 @@
 //! The devices of a run: created before it, and removed after it together with their alarms.
 
 pub(crate) mod fleet_registration;
+pub(crate) mod leftovers;
+pub(crate) mod random;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde::Deserialize;
-use tokio::task::JoinSet;
+use futures_util::future::{join_all, try_join_all};
+use parking_lot::Mutex;
 
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::progress::Progress;
+use crate::target::Target;
 
 const PATH: &str = "/inventory/managedObjects";
 const BODY: &str = r#"{"name":"Load test device","type":"loadtest_Device","plat_IsDevice":{}}"#;
@@ -43,14 +45,10 @@ impl NotRemoved {
     }
 }
 
-fn not_removed() -> MutexGuard<'static, NotRemoved> {
-    NOT_REMOVED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Records devices that were created elsewhere, so that an interrupted run removes them.
 pub(crate) fn note_created(target: &Target, ids: &[String]) {
     let target = Arc::new(target.same());
-    not_removed().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
+    NOT_REMOVED.lock().0.extend(ids.iter().map(|id| (Arc::clone(&target), id.clone())));
 }
 
 /// Removes the devices of a run that was interrupted, unless `--keep` is set; returns how many were removed
@@ -59,18 +57,13 @@ pub(crate) fn note_created(target: &Target, ids: &[String]) {
 pub(crate) async fn remove_interrupted(keep: bool) -> (usize, usize) {
     let mut left = 0;
     let mut removed = 0;
-    while !keep && let Some((target, ids)) = { not_removed().take() } {
+    while !keep && let Some((target, ids)) = { NOT_REMOVED.lock().take() } {
         eprintln!("Interrupted: {} devices of {} are being removed.", ids.len(), target.authority());
         let failed = remove(&target, &ids).await;
         left += failed;
         removed += ids.len() - failed;
     }
     (removed, left)
-}
-
-#[derive(Debug, Deserialize)]
-struct Created {
-    id: String,
 }
 
 /// Creates `count` devices; returns their ids in the order of the device indexes.
@@ -90,49 +83,22 @@ pub(crate) async fn create_as(target: &Arc<Target>, count: usize, body: &str) ->
         // It knows no devices, and any id names a channel.
         return Ok((1..=count).map(|id| id.to_string()).collect());
     }
-    let request: Arc<[u8]> = target.post(PATH, body).into();
-    let progress = Arc::new(Progress::count("creating devices", count));
-    let cursor = Arc::new(AtomicUsize::new(0));
-    let mut workers = JoinSet::new();
-    for _ in 0..CONNECTIONS.min(count) {
-        workers.spawn(create_some(
-            Arc::clone(target),
-            Arc::clone(&request),
-            Arc::clone(&cursor),
-            count,
-            Arc::clone(&progress),
-        ));
-    }
-    let mut ids = Vec::with_capacity(count);
-    while let Some(created) = workers.join_next().await {
-        ids.extend(created.map_err(|error| Error::Refused(error.to_string()))??);
-    }
-    Ok(ids)
-}
-
-async fn create_some(
-    target: Arc<Target>,
-    request: Arc<[u8]>,
-    cursor: Arc<AtomicUsize>,
-    count: usize,
-    progress: Arc<Progress>,
-) -> Result<Vec<String>, Error> {
-    let step = "creating a device";
-    let mut connection = target.connect().await?;
-    let mut ids = Vec::new();
-    while cursor.fetch_add(1, Ordering::Relaxed) < count {
-        let response = connection.call(step, &request).await?;
-        let created = serde_json::from_slice::<Created>(response.body);
-        match created {
-            Ok(created) if response.status == 201 => {
-                not_removed().0.push((Arc::clone(&target), created.id.clone()));
-                ids.push(created.id);
-            }
-            _ => return Err(Error::status(step, response.status, response.body)),
+    let request = target.post(PATH, body);
+    let progress = Progress::count("creating devices", count);
+    let cursor = AtomicUsize::new(0);
+    let create_some = async || {
+        let mut connection = target.connect().await?;
+        let mut ids = Vec::new();
+        while cursor.fetch_add(1, Ordering::Relaxed) < count {
+            let id = connection.created("creating a device", &request).await?;
+            NOT_REMOVED.lock().0.push((Arc::clone(target), id.clone()));
+            ids.push(id);
+            progress.advance();
         }
-        progress.advance();
-    }
-    Ok(ids)
+        Ok::<_, Error>(ids)
+    };
+    let ids = try_join_all((0..CONNECTIONS.min(count)).map(|_| create_some())).await?;
+    Ok(ids.concat())
 }
 
 /// Removes the devices; returns how many could not be removed in five minutes.
@@ -142,7 +108,7 @@ pub(crate) async fn remove(target: &Arc<Target>, ids: &[String]) -> usize {
     }
     let requests = ids.iter().map(|id| target.delete(&format!("{PATH}/{id}"))).collect();
     let left = send_all(target, "removing devices", requests, 204).await;
-    not_removed().forget(ids);
+    NOT_REMOVED.lock().forget(ids);
     left
 }
 
@@ -155,26 +121,19 @@ pub(crate) async fn send_all(
     expected: u16,
 ) -> usize {
     let count = requests.len();
-    let progress = Arc::new(Progress::count(phase, count));
-    let requests = Arc::new(requests);
-    let cursor = Arc::new(AtomicUsize::new(0));
-    let answered = Arc::new(AtomicUsize::new(0));
-    let mut workers = JoinSet::new();
-    for _ in 0..CONNECTIONS.min(count) {
-        let (target, requests, progress) = (Arc::clone(target), Arc::clone(&requests), Arc::clone(&progress));
-        let (cursor, answered) = (Arc::clone(&cursor), Arc::clone(&answered));
-        workers.spawn(async move {
-            let mut connection = target.connect().await?;
-            while let Some(request) = requests.get(cursor.fetch_add(1, Ordering::Relaxed)) {
-                if connection.call(phase, request).await?.status == expected {
-                    answered.fetch_add(1, Ordering::Relaxed);
-                }
-                progress.advance();
+    let progress = Progress::count(phase, count);
+    let (cursor, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let send_some = async || {
+        let mut connection = target.connect().await?;
+        while let Some(request) = requests.get(cursor.fetch_add(1, Ordering::Relaxed)) {
+            if connection.call(phase, request).await?.status == expected {
+                answered.fetch_add(1, Ordering::Relaxed);
             }
-            Ok::<(), Error>(())
-        });
-    }
-    let all_answered = async { while workers.join_next().await.is_some() {} };
+            progress.advance();
+        }
+        Ok::<(), Error>(())
+    };
+    let all_answered = join_all((0..CONNECTIONS.min(count)).map(|_| send_some()));
     tokio::time::timeout(LIMIT, all_answered).await.ok();
     count - answered.load(Ordering::Relaxed)
 }
@@ -182,7 +141,7 @@ pub(crate) async fn send_all(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     #[test]
     fn devices_to_remove_are_taken_for_each_server() {

@@ -50,20 +50,26 @@ fn every_delivery_once_and_in_order_is_clean() {
     assert_eq!((audit.acknowledged, audit.expected, audit.delivered), (4, 8, 8));
 }
 
+/// Each row has the number of alarms of device 0, the deliveries (receiver, device, sequence), how many deliveries are
+/// outstanding after these, and the counts of lost, doubled, reordered and unexpected ones.
 #[test]
-fn missing_delivery_in_the_middle_is_lost() {
-    let mut ledger = posted(3);
-    ledger.deliver(0, 0, 0);
-    ledger.deliver(0, 0, 2);
-    assert_eq!(ledger.outstanding(), 1);
-    assert_eq!(faults(ledger), [1, 0, 0, 0]);
-}
-
-#[test]
-fn missing_delivery_at_the_end_is_lost() {
-    let mut ledger = posted(2);
-    ledger.deliver(0, 0, 0);
-    assert_eq!(faults(ledger), [1, 0, 0, 0]);
+fn deliveries_are_lost_doubled_reordered_or_unexpected() {
+    for (what, posts, deliveries, outstanding, expected) in [
+        ("missing in the middle", 3, &[(0, 0, 0), (0, 0, 2)][..], 1, [1, 0, 0, 0]),
+        ("missing at the end", 2, &[(0, 0, 0)], 1, [1, 0, 0, 0]),
+        ("the same again", 2, &[(0, 0, 0), (0, 0, 1), (0, 0, 1), (0, 0, 0)], 0, [0, 2, 0, 0]),
+        ("late is not lost", 3, &[(0, 0, 0), (0, 0, 2), (0, 0, 1)], 0, [0, 0, 1, 0]),
+        ("late and twice", 2, &[(0, 0, 1), (0, 0, 0), (0, 0, 0)], 0, [0, 1, 1, 0]),
+        ("another device", 1, &[(0, 0, 0), (1, 0, 0)], 0, [0, 0, 0, 1]),
+        ("never posted", 1, &[(0, 0, 0), (0, 0, 1), (0, 0, u32::MAX), (0, 7, 0)], -1, [0, 0, 0, 3]),
+    ] {
+        let mut ledger = posted(posts);
+        deliveries
+            .iter()
+            .for_each(|&(receiver, device, sequence)| ledger.deliver(receiver, device, sequence));
+        assert_eq!(ledger.outstanding(), outstanding, "{what}");
+        assert_eq!(faults(ledger), expected, "{what}");
+    }
 }
 
 #[test]
@@ -77,56 +83,11 @@ fn dashboard_that_missed_everything_lost_everything() {
 }
 
 #[test]
-fn same_delivery_again_is_doubled() {
-    let mut ledger = posted(2);
-    for sequence in [0, 1, 1, 0] {
-        ledger.deliver(0, 0, sequence);
-    }
-    assert_eq!(ledger.outstanding(), 0);
-    assert_eq!(faults(ledger), [0, 2, 0, 0]);
-}
-
-#[test]
-fn late_delivery_is_reordered_not_lost() {
-    let mut ledger = posted(3);
-    for sequence in [0, 2, 1] {
-        ledger.deliver(0, 0, sequence);
-    }
-    assert_eq!(faults(ledger), [0, 0, 1, 0]);
-}
-
-#[test]
-fn late_delivery_that_comes_twice_is_reordered_and_doubled() {
-    let mut ledger = posted(2);
-    for sequence in [1, 0, 0] {
-        ledger.deliver(0, 0, sequence);
-    }
-    assert_eq!(faults(ledger), [0, 1, 1, 0]);
-}
-
-#[test]
-fn delivery_of_another_device_is_unexpected() {
-    let mut ledger = posted(1);
-    ledger.deliver(0, 0, 0);
-    ledger.deliver(1, 0, 0);
-    assert_eq!(faults(ledger), [0, 0, 0, 1]);
-}
-
-#[test]
 fn delivery_of_a_rejected_alarm_is_unexpected() {
     let mut ledger = ledger();
     let sequence = post(&mut ledger, 0, Outcome::Refused);
     ledger.deliver(0, 0, sequence);
     assert_eq!(faults(ledger), [0, 0, 0, 1]);
-}
-
-#[test]
-fn delivery_of_an_alarm_never_posted_is_unexpected() {
-    let mut ledger = posted(1);
-    for (device, sequence) in [(0, 0), (0, 1), (0, u32::MAX), (7, 0)] {
-        ledger.deliver(0, device, sequence);
-    }
-    assert_eq!(faults(ledger), [0, 0, 0, 3]);
 }
 
 #[test]

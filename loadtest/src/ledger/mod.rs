@@ -1,5 +1,6 @@
 //! The ledger: the posts, the receivers that must receive each, and the deliveries. Pure data; no clock, no I/O.
 
+pub(crate) mod fact;
 pub(crate) mod latency;
 pub(crate) mod mark;
 pub(crate) mod run;
@@ -46,6 +47,25 @@ struct Receiver {
     gaps: BTreeSet<(u32, u32)>,
 }
 
+impl Receiver {
+    /// Returns the place of a device in `next`, if the receiver watches it.
+    fn place(&self, device: u32) -> Option<usize> {
+        match self.watch {
+            Watch::Device(watched) => (watched == device).then_some(0),
+            Watch::All => Some(device as usize),
+        }
+    }
+
+    /// Returns the sequence expected next of a device; `None` if the receiver does not watch it.
+    fn next(&self, device: u32) -> Option<u32> {
+        self.next.get(self.place(device)?).copied()
+    }
+
+    fn has(&self, device: u32, sequence: u32) -> bool {
+        self.next(device).is_some_and(|next| sequence < next) && !self.gaps.contains(&(device, sequence))
+    }
+}
+
 /// Every alarm posted and every delivery seen in one run.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -57,23 +77,22 @@ pub(crate) struct Ledger {
     wildcard_watchers: u32,
     /// The posts of several rows: device, first sequence, number.
     collections: Vec<(u32, u32, u32)>,
-    expected: u64,
-    delivered: u64,
-    faults: Faults,
+    /// The verdict so far.
+    audit: Audit,
 }
 
-#[derive(Debug, Default)]
-struct Faults {
-    doubled: u64,
-    reordered: u64,
-    unexpected: u64,
-    lost: u64,
-    torn: u64,
-    examples: Vec<String>,
+/// A fault of deliveries.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Lost,
+    Doubled,
+    Reordered,
+    Unexpected,
+    Torn,
 }
 
 /// The verdict on a run. Clean means: nothing was lost, doubled, reordered, unexpected or torn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Audit {
     /// The alarms with a 201 response.
     pub(crate) acknowledged: u64,
@@ -102,6 +121,20 @@ impl Audit {
     pub(crate) fn is_clean(&self) -> bool {
         [self.lost, self.doubled, self.reordered, self.unexpected, self.torn] == [0; 5]
     }
+
+    fn note(&mut self, fault: Fault, receiver: ReceiverId, device: u32, sequence: u32) {
+        let (count, name) = match fault {
+            Fault::Lost => (&mut self.lost, "lost"),
+            Fault::Doubled => (&mut self.doubled, "doubled"),
+            Fault::Reordered => (&mut self.reordered, "reordered"),
+            Fault::Unexpected => (&mut self.unexpected, "unexpected"),
+            Fault::Torn => (&mut self.torn, "torn"),
+        };
+        *count += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(format!("{name}: receiver {receiver}, device {device}, row {sequence}"));
+        }
+    }
 }
 
 impl Ledger {
@@ -113,9 +146,7 @@ impl Ledger {
             watchers: vec![0; devices],
             wildcard_watchers: 0,
             collections: Vec::new(),
-            expected: 0,
-            delivered: 0,
-            faults: Faults::default(),
+            audit: Audit::default(),
         }
     }
 
@@ -164,7 +195,7 @@ impl Ledger {
     pub(crate) fn settle(&mut self, device: u32, sequence: u32, outcome: Outcome) {
         self.outcomes[device as usize][sequence as usize] = outcome;
         if outcome == Outcome::Acknowledged {
-            self.expected += u64::from(self.watchers[device as usize] + self.wildcard_watchers);
+            self.audit.expected += u64::from(self.watchers[device as usize] + self.wildcard_watchers);
         }
     }
 
@@ -176,134 +207,70 @@ impl Ledger {
     /// Records a delivery; it may arrive before the response to its post.
     pub(crate) fn deliver(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
         let watches = &mut self.receivers[receiver];
-        let slot = match watches.watch {
-            Watch::Device(watched) if watched == device => Some(0),
-            Watch::Device(_) => None,
-            Watch::All => Some(device as usize),
-        };
-        let next = slot.and_then(|slot| watches.next.get_mut(slot));
+        let next = watches.place(device).and_then(|place| watches.next.get_mut(place));
         let Some(next) = next.filter(|next| sequence < next.saturating_add(LARGEST_GAP)) else {
-            return self.faults.unexpected(receiver, device, sequence);
+            return self.audit.note(Fault::Unexpected, receiver, device, sequence);
         };
         if sequence >= *next {
             watches.gaps.extend((*next..sequence).map(|passed| (device, passed)));
             *next = sequence + 1;
         } else if watches.gaps.remove(&(device, sequence)) {
-            self.faults.reordered(receiver, device, sequence);
+            self.audit.note(Fault::Reordered, receiver, device, sequence);
         } else {
-            return self.faults.doubled(receiver, device, sequence);
+            return self.audit.note(Fault::Doubled, receiver, device, sequence);
         }
-        self.delivered += 1;
+        self.audit.delivered += 1;
     }
 
-    /// Returns whether a receiver of all devices has received a row.
+    /// Returns whether a receiver has received a row.
     pub(crate) fn has_received(&self, receiver: ReceiverId, device: u32, sequence: u32) -> bool {
-        let Receiver { next, gaps, .. } = &self.receivers[receiver];
-        next.get(device as usize).is_some_and(|next| sequence < *next) && !gaps.contains(&(device, sequence))
+        self.receivers[receiver].has(device, sequence)
     }
 
     /// Returns the deliveries outstanding for acknowledged alarms; negative while deliveries run ahead of the
     /// responses.
     pub(crate) fn outstanding(&self) -> i64 {
-        self.expected as i64 - self.delivered as i64
+        self.audit.expected as i64 - self.audit.delivered as i64
     }
 
     /// Returns the verdict, and counts everything that has not arrived as lost.
     pub(crate) fn audit(mut self) -> Audit {
-        let mut faults = std::mem::take(&mut self.faults);
+        let mut audit = std::mem::take(&mut self.audit);
         for (id, receiver) in self.receivers.iter().enumerate() {
-            match receiver.watch {
-                Watch::Device(device) => self.audit_device(&mut faults, id, device, receiver.next[0]),
-                Watch::All => {
-                    for (device, next) in receiver.next.iter().enumerate() {
-                        self.audit_device(&mut faults, id, device as u32, *next);
-                    }
+            for (device, outcomes) in (0..).zip(&self.outcomes) {
+                if let Some(next) = receiver.next(device) {
+                    audit_device(&mut audit, (id, receiver), device, outcomes, next);
                 }
             }
-        }
-        self.audit_collections(&mut faults);
-        let count = |outcome| self.outcomes.iter().flatten().filter(|is| **is == outcome).count() as u64;
-        Audit {
-            acknowledged: count(Outcome::Acknowledged),
-            unknown: count(Outcome::Unknown),
-            expected: self.expected,
-            delivered: self.delivered,
-            lost: faults.lost,
-            doubled: faults.doubled,
-            reordered: faults.reordered,
-            unexpected: faults.unexpected,
-            torn: faults.torn,
-            examples: faults.examples,
-        }
-    }
-
-    fn audit_collections(&self, faults: &mut Faults) {
-        for (id, receiver) in self.receivers.iter().enumerate() {
             for &(device, first, rows) in &self.collections {
-                let next = match receiver.watch {
-                    Watch::Device(watched) if watched == device => receiver.next[0],
-                    Watch::Device(_) => continue,
-                    Watch::All => receiver.next[device as usize],
-                };
-                let missing =
-                    |sequence: &u32| *sequence >= next || receiver.gaps.contains(&(device, *sequence));
+                let missing = |sequence: &u32| !receiver.has(device, *sequence);
                 let missed = (first..first + rows).filter(missing).count() as u32;
-                if missed != 0 && missed != rows {
-                    faults.torn(id, device, first);
+                if receiver.next(device).is_some() && missed != 0 && missed != rows {
+                    audit.note(Fault::Torn, id, device, first);
                 }
             }
         }
-    }
-
-    fn audit_device(&self, faults: &mut Faults, id: ReceiverId, device: u32, next: u32) {
-        let gaps = &self.receivers[id].gaps;
-        let outcomes = &self.outcomes[device as usize];
-        for (sequence, outcome) in (0..).zip(outcomes) {
-            let arrived = sequence < next && !gaps.contains(&(device, sequence));
-            match outcome {
-                Outcome::Acknowledged if !arrived => faults.lost(id, device, sequence),
-                Outcome::Refused if arrived => faults.unexpected(id, device, sequence),
-                _ => {}
-            }
-        }
-        for sequence in outcomes.len() as u32..next {
-            if !gaps.contains(&(device, sequence)) {
-                faults.unexpected(id, device, sequence);
-            }
-        }
+        let count = |outcome| self.outcomes.iter().flatten().filter(|is| **is == outcome).count() as u64;
+        Audit { acknowledged: count(Outcome::Acknowledged), unknown: count(Outcome::Unknown), ..audit }
     }
 }
 
-impl Faults {
-    fn doubled(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
-        self.doubled += 1;
-        self.describe("doubled", receiver, device, sequence);
-    }
-
-    fn reordered(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
-        self.reordered += 1;
-        self.describe("reordered", receiver, device, sequence);
-    }
-
-    fn unexpected(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
-        self.unexpected += 1;
-        self.describe("unexpected", receiver, device, sequence);
-    }
-
-    fn lost(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
-        self.lost += 1;
-        self.describe("lost", receiver, device, sequence);
-    }
-
-    fn torn(&mut self, receiver: ReceiverId, device: u32, sequence: u32) {
-        self.torn += 1;
-        self.describe("torn", receiver, device, sequence);
-    }
-
-    fn describe(&mut self, fault: &str, receiver: ReceiverId, device: u32, sequence: u32) {
-        if self.examples.len() < EXAMPLES {
-            self.examples.push(format!("{fault}: receiver {receiver}, device {device}, row {sequence}"));
+fn audit_device(
+    audit: &mut Audit,
+    (id, receiver): (ReceiverId, &Receiver),
+    device: u32,
+    outcomes: &[Outcome],
+    next: u32,
+) {
+    for (sequence, outcome) in (0..).zip(outcomes) {
+        match (outcome, receiver.has(device, sequence)) {
+            (Outcome::Acknowledged, false) => audit.note(Fault::Lost, id, device, sequence),
+            (Outcome::Refused, true) => audit.note(Fault::Unexpected, id, device, sequence),
+            _ => {}
         }
+    }
+    for sequence in (outcomes.len() as u32..next).filter(|sequence| receiver.has(device, *sequence)) {
+        audit.note(Fault::Unexpected, id, device, sequence);
     }
 }
 

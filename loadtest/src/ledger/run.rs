@@ -1,17 +1,14 @@
 //! The state that all clients of one run share: its clock, its number, the ledger and the latencies.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hdrhistogram::Histogram;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::ledger::latency::Times;
 use crate::ledger::mark::Mark;
 use crate::ledger::{Audit, Ledger, Outcome, ReceiverId, Watch};
-
-/// Latencies up to ten minutes, in microseconds, to three digits.
-const LONGEST_LATENCY: u64 = 600_000_000;
 
 /// A run, shared by posters and receivers.
 #[derive(Debug)]
@@ -28,50 +25,11 @@ pub(crate) struct Run {
 #[derive(Debug)]
 struct Observed {
     ledger: Ledger,
-    latency: Histogram<u64>,
+    latency: Times,
     /// The time of the latest delivery (microseconds of the run).
     last_delivery: u64,
     /// Alarms due before this (microseconds of the run) are in the ledger but not measured.
     measured_from: u64,
-}
-
-/// Returns an empty histogram for latencies in microseconds.
-pub(crate) fn latency_histogram() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST_LATENCY, 3).expect("the bounds are constants the crate accepts")
-}
-
-/// Returns the histogram of these times in microseconds.
-pub(crate) fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
-    let mut histogram = latency_histogram();
-    times.for_each(|time| histogram.saturating_record(time));
-    histogram
-}
-
-/// A histogram between generators: the values with their counts.
-pub(crate) mod counts {
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    use super::{Histogram, latency_histogram};
-
-    pub(crate) fn serialize<S: Serializer>(
-        histogram: &Histogram<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let recorded = histogram.iter_recorded();
-        let counts: Vec<(u64, u64)> =
-            recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect();
-        counts.serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Histogram<u64>, D::Error> {
-        let mut histogram = latency_histogram();
-        for (value, count) in Vec::<(u64, u64)>::deserialize(deserializer)? {
-            histogram.saturating_record_n(value, count);
-        }
-        Ok(histogram)
-    }
 }
 
 impl Run {
@@ -86,7 +44,7 @@ impl Run {
     pub(crate) fn of(id: u32, started: Instant, devices: usize) -> Self {
         let observed = Observed {
             ledger: Ledger::new(devices),
-            latency: latency_histogram(),
+            latency: Times::default(),
             last_delivery: 0,
             measured_from: u64::MAX,
         };
@@ -99,10 +57,6 @@ impl Run {
         }
     }
 
-    fn observed(&self) -> MutexGuard<'_, Observed> {
-        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the number of the run, which its marks have.
     pub(crate) fn id(&self) -> u32 {
         self.id
@@ -110,12 +64,12 @@ impl Run {
 
     /// Returns the outcomes of all rows of each device.
     pub(crate) fn outcomes(&self) -> Vec<Vec<Outcome>> {
-        self.observed().ledger.outcomes().to_vec()
+        self.observed.lock().ledger.outcomes().to_vec()
     }
 
     /// Adds the posts of another generator, which are for other devices.
     pub(crate) fn absorb(&self, outcomes: &[Vec<Outcome>]) {
-        let mut observed = self.observed();
+        let mut observed = self.observed.lock();
         for (device, outcomes) in (0..).zip(outcomes) {
             for outcome in outcomes {
                 let sequence = observed.ledger.post(device);
@@ -146,23 +100,23 @@ impl Run {
 
     /// Measures alarms due from this time on (microseconds of the run).
     pub(crate) fn measure_from(&self, micros: u64) {
-        self.observed().measured_from = micros;
+        self.observed.lock().measured_from = micros;
     }
 
     /// Registers a receiver.
     pub(crate) fn add_receiver(&self, watch: Watch) -> ReceiverId {
-        self.observed().ledger.add_receiver(watch)
+        self.observed.lock().ledger.add_receiver(watch)
     }
 
     /// Records the next post of a device, due at `due`, in the ledger; returns the mark of its first row.
     pub(crate) fn post(&self, device: u32, rows: u32, due: u64) -> Mark {
-        let sequence = self.observed().ledger.post_rows(device, rows);
+        let sequence = self.observed.lock().ledger.post_rows(device, rows);
         Mark { run: self.id, device, sequence, due }
     }
 
     /// Records as [`Self::post`] does, for rows that are stored separately.
     pub(crate) fn post_apart(&self, device: u32, rows: u32, due: u64) -> Mark {
-        let sequence = self.observed().ledger.post_apart(device, rows);
+        let sequence = self.observed.lock().ledger.post_apart(device, rows);
         Mark { run: self.id, device, sequence, due }
     }
 
@@ -173,7 +127,7 @@ impl Run {
 
     /// Records the results of rows that differ, given the mark of the first.
     pub(crate) fn settle_each(&self, first: Mark, outcomes: &[Outcome]) {
-        let mut observed = self.observed();
+        let mut observed = self.observed.lock();
         for (row, outcome) in (0..).zip(outcomes) {
             observed.ledger.settle(first.device, first.sequence + row, *outcome);
         }
@@ -186,7 +140,7 @@ impl Run {
 
     /// Records the response to a post, given the mark of its first row.
     pub(crate) fn settle(&self, first: Mark, rows: u32, outcome: Outcome) {
-        let mut observed = self.observed();
+        let mut observed = self.observed.lock();
         for row in 0..rows {
             observed.ledger.settle(first.device, first.sequence + row, outcome);
         }
@@ -196,7 +150,7 @@ impl Run {
     pub(crate) fn found(&self, receiver: ReceiverId, device: u32, mut marks: Vec<Mark>) {
         marks.retain(|mark| self.is_own(*mark));
         marks.sort_unstable_by_key(|mark| (mark.device != device, mark.sequence));
-        let mut observed = self.observed();
+        let mut observed = self.observed.lock();
         for mark in marks {
             // A row in the list of another device is as wrong as one never posted.
             let sequence = if mark.device == device { mark.sequence } else { u32::MAX };
@@ -206,20 +160,20 @@ impl Run {
 
     /// Returns whether a receiver of all devices has received a row.
     pub(crate) fn has_received(&self, receiver: ReceiverId, device: u32, sequence: u32) -> bool {
-        self.observed().ledger.has_received(receiver, device, sequence)
+        self.observed.lock().ledger.has_received(receiver, device, sequence)
     }
 
     /// Records every notification of this run in a batch; returns how many there were.
     pub(crate) fn deliver(&self, receiver: ReceiverId, batch: &[u8]) -> usize {
         let mut count = 0;
         let now = self.now();
-        let mut observed = self.observed();
+        let mut observed = self.observed.lock();
         for mark in Mark::scan(batch).filter(|mark| self.is_own(*mark)) {
             count += 1;
             observed.ledger.deliver(receiver, mark.device, mark.sequence);
             observed.last_delivery = now;
             if mark.due >= observed.measured_from {
-                observed.latency.saturating_record(now.saturating_sub(mark.due));
+                observed.latency.record(now.saturating_sub(mark.due));
             }
         }
         if count > 0 && observed.ledger.outstanding() == 0 {
@@ -232,7 +186,7 @@ impl Run {
     /// what is missing then.
     pub(crate) async fn drain(&self, limit: Duration) {
         let all_delivered = async {
-            while self.observed().ledger.outstanding() > 0 {
+            while self.observed.lock().ledger.outstanding() > 0 {
                 self.settled.notified().await;
             }
         };
@@ -241,22 +195,22 @@ impl Run {
 
     /// Returns the number of outstanding deliveries.
     pub(crate) fn outstanding(&self) -> i64 {
-        self.observed().ledger.outstanding()
+        self.observed.lock().ledger.outstanding()
     }
 
     /// Returns the latencies from due time to delivery, in microseconds; there are as many samples as
     /// measured deliveries.
-    pub(crate) fn latency(&self) -> Histogram<u64> {
-        self.observed().latency.clone()
+    pub(crate) fn latency(&self) -> Times {
+        self.observed.lock().latency.clone()
     }
 
     /// Returns the time of the latest delivery, in microseconds of the run.
     pub(crate) fn last_delivery(&self) -> u64 {
-        self.observed().last_delivery
+        self.observed.lock().last_delivery
     }
 
     /// Closes the ledger and returns the verdict; the run must be over.
     pub(crate) fn audit(&self) -> Audit {
-        std::mem::replace(&mut self.observed().ledger, Ledger::new(0)).audit()
+        std::mem::replace(&mut self.observed.lock().ledger, Ledger::new(0)).audit()
     }
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::Shared;
-use crate::csv::session::CsvDevice;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
-use crate::operation_ledger::SeenBy;
-use crate::operations::{self, Operation, Status};
+use crate::protocol::csv::session::CsvDevice;
+use crate::protocol::operations::ledger::SeenBy;
+use crate::protocol::operations::{self, Operation, Status};
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 /// An agent before it connects.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Work {
     pub(super) fn take(&mut self, shared: &Shared, operations: Vec<Operation>, sight: SeenBy) {
         for operation in operations {
             if operation.mark().is_none_or(|mark| shared.run.is_own(mark))
-                && shared.operations().seen(self.agent.number, &operation, sight, shared.run.now())
+                && shared.operations.lock().seen(self.agent.number, &operation, sight, shared.run.now())
             {
                 self.operations.push_back((operation, Status::Executing));
             }
@@ -114,7 +114,7 @@ impl Work {
                 Err(error) => return Err(error),
             }
             self.is_unsure = false;
-            shared.operations().advanced(&operation.id, status, shared.run.now());
+            shared.operations.lock().advanced(&operation.id, status, shared.run.now());
             match status {
                 Status::Executing => self.operations[0].1 = Status::Successful,
                 _ => drop(self.operations.pop_front()),

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::target::Target;
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// A server that does not respond within this time is not ready.

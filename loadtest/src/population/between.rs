@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::random::Seeded;
+use fastrand::Rng;
 
 /// A time that is chosen at random within these bounds, which may be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub(crate) struct Between {
 
 impl Between {
     /// Chooses a time, to the millisecond.
-    pub(crate) fn choose(self, seeded: &mut Seeded) -> Duration {
+    pub(crate) fn choose(self, seeded: &mut Rng) -> Duration {
         let span = self.most.saturating_sub(self.least).as_millis() as u64;
-        self.least + Duration::from_millis(if span == 0 { 0 } else { seeded.below(span + 1) })
+        self.least + Duration::from_millis(seeded.u64(..=span))
     }
 }
 

@@ -14,12 +14,11 @@ use super::agent::Agent;
 use super::open_session::{OpenSession, is_broken};
 use super::plan::{Group, Listens, Plan, Transport};
 use super::world::{Device, Login, World};
-use crate::bayeux;
-use crate::csv::session::CsvDevice;
 use crate::error::Error;
 use crate::ledger::session::{ClientId, Scope, SessionLedger};
-use crate::object_kind::ObjectKind;
-use crate::random;
+use crate::protocol::bayeux;
+use crate::protocol::csv::session::CsvDevice;
+use crate::protocol::object_kind::ObjectKind;
 
 /// The longest time to open a session before the client tries the next server.
 const OPENING_LIMIT: Duration = Duration::from_secs(5);
@@ -161,9 +160,9 @@ pub(super) fn open(shared: &Arc<Shared>, specs: Vec<ClientSpec>, connecting: usi
 /// Waits until the client is meant to have a session.
 async fn stay_out(shared: &Shared, client: ClientId) {
     if shared.orders.is_out(client) {
-        shared.ledger().set_out(client, true);
+        shared.ledger.lock().set_out(client, true);
         shared.orders.until_in(client).await;
-        shared.ledger().set_out(client, false);
+        shared.ledger.lock().set_out(client, false);
     }
 }
 
@@ -180,26 +179,26 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: Cl
             let opened = timeout(OPENING_LIMIT, Box::pin(opening)).await;
             let opened = opened.unwrap_or(Err(Error::Timeout("opening a session")));
             if opened.is_ok() {
-                shared.ledger().open(spec.id, server, asked, shared.run.now());
+                shared.ledger.lock().open(spec.id, server, asked, shared.run.now());
             }
             opened
         };
         let error = match opened {
             Ok(mut session) => match Box::pin(session.listen(&shared, &spec, work.as_mut())).await {
                 Ok(()) => {
-                    shared.ledger().leave(spec.id, shared.run.now());
+                    shared.ledger.lock().leave(spec.id, shared.run.now());
                     shared.series.reconnected();
                     continue;
                 }
                 Err(error) => {
-                    shared.ledger().end(spec.id, shared.run.now());
+                    shared.ledger.lock().end(spec.id, shared.run.now());
                     shared.note(format!("ended: {}", gist(&error)));
                     error
                 }
             },
             Err(error) => {
                 shared.note(format!("not opened: {}", gist(&error)));
-                sleep(Duration::from_millis(random::below(LONGEST_PAUSE))).await;
+                sleep(Duration::from_millis(fastrand::u64(..LONGEST_PAUSE))).await;
                 error
             }
         };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Shared;
@@ -10,7 +11,6 @@ use super::plan::{Clients, Fault, FaultKind};
 use super::servers::{Servers, cut_listening_connections};
 use crate::error::Error;
 use crate::ledger::session::Disturbed;
-use crate::random::Seeded;
 
 /// The faults of a phase, each with its next time.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ struct Agenda<'a> {
 }
 
 impl<'a> Agenda<'a> {
-    fn of(faults: &'a [Fault], seeded: &mut Seeded) -> Self {
+    fn of(faults: &'a [Fault], seeded: &mut Rng) -> Self {
         Self { faults: faults.iter().map(|fault| (fault.at.choose(seeded), fault)).collect() }
     }
 
@@ -31,7 +31,7 @@ impl<'a> Agenda<'a> {
     }
 
     /// Records that a fault ended at this time, and schedules its repetition.
-    fn over(&mut self, fault: &'a Fault, now: Duration, seeded: &mut Seeded) {
+    fn over(&mut self, fault: &'a Fault, now: Duration, seeded: &mut Rng) {
         self.faults.extend(fault.every.map(|every| (now + every.choose(seeded), fault)));
     }
 }
@@ -44,7 +44,7 @@ pub(super) async fn play(
     shared: &Shared,
     faults: &[Fault],
     mut servers: Option<&mut Servers>,
-    seeded: &mut Seeded,
+    seeded: &mut Rng,
     length: Duration,
 ) -> Result<Vec<Disturbed>, Error> {
     let started = Instant::now();
@@ -81,7 +81,7 @@ pub(super) async fn play(
 }
 
 /// Gives an order to a share of the clients with a name.
-fn to_clients(shared: &Shared, fault: &Fault, clients: &Clients, seeded: &mut Seeded) -> String {
+fn to_clients(shared: &Shared, fault: &Fault, clients: &Clients, seeded: &mut Rng) -> String {
     let order = match fault.what {
         FaultKind::CutConnections => Order::Cut,
         FaultKind::ReconnectStorm => Order::Reconnect,
@@ -90,7 +90,7 @@ fn to_clients(shared: &Shared, fault: &Fault, clients: &Clients, seeded: &mut Se
     let mut chosen: Vec<usize> = shared.clients_named(&clients.name).collect();
     let count = (chosen.len() as f64 * clients.share).ceil() as usize;
     for place in 0..count.min(chosen.len()) {
-        let other = place + seeded.below((chosen.len() - place) as u64) as usize;
+        let other = seeded.usize(place..chosen.len());
         chosen.swap(place, other);
         shared.orders.give(chosen[place], order);
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn faults_come_in_the_order_of_their_times_and_none_begins_too_late() {
-        let (seconds, mut seeded) = (Duration::from_secs, Seeded::new(1));
+        let (seconds, mut seeded) = (Duration::from_secs, Rng::with_seed(1));
         let fixed = |time| Between { least: seconds(time), most: seconds(time) };
         let fault = |what, at, every: Option<u64>, lasts| Fault {
             what,
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn random_times_differ_and_lie_within_their_bounds() {
-        let mut seeded = Seeded::new(1);
+        let mut seeded = Rng::with_seed(1);
         let [least, most] = [1, 8].map(Duration::from_secs);
         let times: Vec<Duration> = (0..20).map(|_| Between { least, most }.choose(&mut seeded)).collect();
         assert!(times.iter().all(|time| (least..=most).contains(time)), "{times:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::csv::lines::lines;
+use crate::protocol::csv::lines::lines;
 
 /// The longest file, in bytes.
 const LONGEST: u64 = 64 << 20;

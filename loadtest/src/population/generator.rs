@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
@@ -14,14 +15,13 @@ use super::clients::{self, ClientSpecs};
 use super::orders::Order;
 use super::plan::{Act, Group, Mode, Plan, Query, Stream};
 use super::posters::{Due, Posted, Posters};
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use crate::error::Error;
 use crate::ledger::Outcome;
 use crate::ledger::session::{ClientId, SessionLedger};
-use crate::object_kind::ObjectKind;
-use crate::operation_ledger::OperationLedger;
-use crate::random::Seeded;
-use crate::schedule::{self, Schedule};
+use crate::protocol::object_kind::ObjectKind;
+use crate::protocol::operations::ledger::OperationLedger;
+use crate::traffic::schedule::{self, Schedule};
 
 /// The longest time until all clients have a session, at the start and at the end.
 const OPENING_LIMIT: Duration = Duration::from_secs(300);
@@ -122,7 +122,7 @@ impl Generator {
             readers: self.readers.queues(),
             clients: self.clients_of_devices.clone(),
         };
-        let mut seeded = Seeded::of_part(self.plan.seed, number as u64);
+        let mut seeded = choices(self.plan.seed, number);
         self.pacers.push(std::thread::spawn(move || {
             schedule::pace(&hands.shared.run, &schedules, |stream, at| hands.give(&mut seeded, stream, at));
         }));
@@ -151,10 +151,10 @@ impl Generator {
             tasks.shutdown().await;
         }
         Records {
-            sessions: std::mem::replace(&mut *self.shared.ledger(), SessionLedger::new(0)),
+            sessions: std::mem::replace(&mut *self.shared.ledger.lock(), SessionLedger::new(0)),
             outcomes: self.shared.run.outcomes(),
-            operations: std::mem::take(&mut *self.shared.operations()),
-            causes: std::mem::take(&mut *lock(&self.shared.causes)),
+            operations: std::mem::take(&mut *self.shared.operations.lock()),
+            causes: std::mem::take(&mut *self.shared.causes.lock()),
         }
     }
 }
@@ -174,11 +174,11 @@ struct Hands {
 
 impl Hands {
     /// Hands an action of a stream over. Returns whether anybody still takes actions.
-    fn give(&self, seeded: &mut Seeded, stream: usize, at: u64) -> bool {
+    fn give(&self, seeded: &mut Rng, stream: usize, at: u64) -> bool {
         let Stream { group: number, act, .. } = self.streams[stream];
         let (devices, group) = (&self.shared.world.groups[number], &self.groups[number]);
         // All generators make these choices, so that they agree.
-        let device = devices.start + seeded.below(devices.len() as u64) as u32;
+        let device = seeded.u32(devices.clone());
         let mode = chosen(&group.modes, seeded);
         let query = if act == Act::Read { chosen_query(&group.queries, seeded) } else { 0 };
         if !self.share.has(device as usize) {
@@ -201,30 +201,36 @@ impl Hands {
 impl Records {
     /// Adds these records to those of this process.
     pub(super) fn add_to(self, shared: &Shared) {
-        shared.ledger().absorb(self.sessions);
+        shared.ledger.lock().absorb(self.sessions);
         shared.run.absorb(&self.outcomes);
-        shared.operations().absorb(self.operations);
-        let mut causes = lock(&shared.causes);
+        shared.operations.lock().absorb(self.operations);
+        let mut causes = shared.causes.lock();
         for (cause, count) in self.causes {
             *causes.entry(cause).or_default() += count;
         }
     }
 }
 
+/// Returns the random choices of a phase, which are the same for the same seed.
+fn choices(seed: u64, phase: usize) -> Rng {
+    Rng::with_seed(Rng::with_seed(seed).u64(..) ^ phase as u64)
+}
+
 /// Chooses a mode by weight.
-fn chosen(modes: &[(Mode, u32)], seeded: &mut Seeded) -> Mode {
+fn chosen(modes: &[(Mode, u32)], seeded: &mut Rng) -> Mode {
     let chosen = by_weight(modes.iter().map(|(_, weight)| *weight), seeded);
     modes.get(chosen).map_or_else(Mode::default, |(mode, _)| *mode)
 }
 
 /// Chooses a query by weight.
-fn chosen_query(queries: &[Query], seeded: &mut Seeded) -> usize {
+fn chosen_query(queries: &[Query], seeded: &mut Rng) -> usize {
     by_weight(queries.iter().map(|query| query.weight), seeded)
 }
 
 /// Chooses one of several by weight.
-fn by_weight(weights: impl Iterator<Item = u32> + Clone, seeded: &mut Seeded) -> usize {
-    let mut place = seeded.below(weights.clone().map(u64::from).sum());
+fn by_weight(weights: impl Iterator<Item = u32> + Clone, seeded: &mut Rng) -> usize {
+    let sum: u64 = weights.clone().map(u64::from).sum();
+    let mut place = seeded.u64(..sum.max(1));
     for (number, weight) in weights.enumerate() {
         match place.checked_sub(u64::from(weight)) {
             Some(rest) => place = rest,
@@ -240,11 +246,23 @@ mod tests {
 
     #[test]
     fn modes_are_chosen_by_weight() {
-        let mut seeded = Seeded::new(1);
+        let mut seeded = Rng::with_seed(1);
         let modes = [(Mode::Persistent, 3), (Mode::Transient, 1)];
         let transient = (0..4000).filter(|_| chosen(&modes, &mut seeded) == Mode::Transient).count();
         assert!((900..1100).contains(&transient), "{transient}");
         assert_eq!(chosen(&[(Mode::Cep, 1)], &mut seeded), Mode::Cep);
+    }
+
+    #[test]
+    fn same_seed_makes_the_same_choices() {
+        let made = |seed, phase| {
+            let mut seeded = choices(seed, phase);
+            (0..50).map(|_| seeded.u64(..10)).collect::<Vec<_>>()
+        };
+        assert_eq!(made(7, 1), made(7, 1));
+        assert_ne!(made(7, 1), made(8, 1));
+        assert_ne!(made(7, 1), made(7, 2));
+        assert!((0..10).all(|n| made(7, 0).contains(&n)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::report::Memory;
-use crate::server::process::Process;
+use crate::target::process::Process;
 
 /// The smallest number of clients whose memory stands out from that of everything else.
 pub(crate) const FEWEST: usize = 1000;

@@ -33,6 +33,7 @@ mod world;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use time::OffsetDateTime;
 
 use self::generator::{Generator, Share};
@@ -41,21 +42,20 @@ pub(crate) use self::observer::Observer;
 use self::plan::{Fault, Plan};
 use self::posters::Posted;
 use self::servers::Servers;
-use self::shared::{Shared, lock};
+use self::shared::Shared;
 use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
 use self::world::World;
 use crate::cli::Common;
+use crate::cli::interruption::interrupted;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::interruption::interrupted;
 use crate::ledger::run::Run;
 use crate::ledger::session::{Disturbed, TOPICS};
 use crate::ledger::{ReceiverId, Watch};
 use crate::progress::Progress;
-use crate::random::Seeded;
 use crate::report::Report;
-use crate::server::process::Process;
+use crate::target::Target;
+use crate::target::process::Process;
 
 /// If nothing has arrived for this long after the last post, the run expects nothing more.
 const QUIET: Duration = Duration::from_secs(2);
@@ -79,7 +79,7 @@ pub(crate) struct Population {
     database: ReceiverId,
     memory: ClientMemory,
     began_at: OffsetDateTime,
-    seeded: Seeded,
+    seeded: Rng,
     phases: Vec<Begun>,
     disturbances: Vec<Disturbed>,
 }
@@ -157,7 +157,7 @@ impl Population {
                 database,
                 memory,
                 began_at,
-                seeded: Seeded::new(plan.seed),
+                seeded: Rng::with_seed(plan.seed),
                 phases: Vec::new(),
                 disturbances: Vec::new(),
             }),
@@ -307,7 +307,7 @@ async fn started(plan: &Plan, common: &Common) -> Result<(Option<Servers>, Vec<A
 /// Returns the servers of the run or, without any, the one at `--url` if it is on this machine.
 fn processes(servers: Option<&Servers>, common: &Common) -> Vec<Process> {
     match servers {
-        Some(servers) => lock(&servers.processes()).iter().map(|pid| Process::with_pid(*pid)).collect(),
+        Some(servers) => servers.processes().lock().iter().map(|pid| Process::with_pid(*pid)).collect(),
         None => common.target_and_server().ok().and_then(|(_, server)| server).into_iter().collect(),
     }
 }

@@ -1,10 +1,12 @@
 //! Observes a population once a second.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::series::Second;
-use super::shared::{Happened, Shared, lock};
-use crate::server::process::Process;
+use super::shared::{Happened, Shared};
+use crate::target::process::Process;
 
 /// Observes a population while it runs.
 #[derive(Debug, Clone)]
@@ -29,7 +31,7 @@ impl Observer {
 
     /// Returns the servers of the run, if it started any.
     pub(crate) fn servers(&self) -> Option<Vec<Process>> {
-        self.processes.as_ref().map(|pids| lock(pids).iter().map(|pid| Process::with_pid(*pid)).collect())
+        self.processes.as_ref().map(|pids| pids.lock().iter().map(|pid| Process::with_pid(*pid)).collect())
     }
 
     /// Returns the process whose PostgreSQL the servers of the run use, if it is private.
@@ -39,6 +41,6 @@ impl Observer {
 
     /// Returns the faults that were caused at servers and clients.
     pub(crate) fn happened(&self) -> Vec<Happened> {
-        lock(&self.shared.happened).clone()
+        self.shared.happened.lock().clone()
     }
 }

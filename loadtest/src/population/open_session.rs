@@ -11,18 +11,17 @@ use super::agent::Work;
 use super::clients::ClientSpec;
 use super::orders::Order;
 use super::plan::Transport;
-use crate::bayeux;
-use crate::bayeux::long_polling::LongPolling;
-use crate::bayeux::websocket::WebSocket;
-use crate::csv::STATIC;
-use crate::csv::poll_response::notified;
-use crate::csv::session::{CsvDevice, marks};
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::mark::Mark;
-use crate::operation_ledger::SeenBy;
-use crate::operations::Operation;
-use crate::random;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::bayeux::websocket::WebSocket;
+use crate::protocol::csv::STATIC;
+use crate::protocol::csv::poll_response::notified;
+use crate::protocol::csv::session::{CsvDevice, marks};
+use crate::protocol::operations::Operation;
+use crate::protocol::operations::ledger::SeenBy;
+use crate::target::Target;
 
 /// The longest pause before the client tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
@@ -45,7 +44,7 @@ pub(super) struct OpenSession {
 /// The connection of a session.
 #[derive(Debug)]
 enum Link {
-    Poll(LongPolling),
+    Poll(Box<LongPolling>),
     Socket(Box<WebSocket>),
 }
 
@@ -83,7 +82,7 @@ impl OpenSession {
                     work.find(shared, &target, poll.between_polls(), csv.as_ref()).await?;
                 }
                 poll.poll_again().await?;
-                Link::Poll(poll)
+                Link::Poll(Box::new(poll))
             }
         };
         Ok(Self { link, target, server })
@@ -184,7 +183,7 @@ impl OpenSession {
             Link::Socket(socket) => socket.reopen(&self.target).await,
         }?;
         shared.series.reconnected();
-        shared.ledger().move_to(spec.id, self.server, shared.run.now());
+        shared.ledger.lock().move_to(spec.id, self.server, shared.run.now());
         Ok(())
     }
 
@@ -205,7 +204,7 @@ impl OpenSession {
                 if is_broken(&error) {
                     shared.balancer.leave_out(self.server);
                 }
-                sleep(Duration::from_millis(random::below(LONGEST_PAUSE))).await;
+                sleep(Duration::from_millis(fastrand::u64(..LONGEST_PAUSE))).await;
             }
             self.server = shared.balancer.server_from(self.server + 1);
             self.target = spec.login.at(&shared.targets[self.server]);

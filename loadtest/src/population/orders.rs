@@ -1,9 +1,10 @@
 //! Orders to clients, which they execute while they wait for notifications.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -69,7 +70,7 @@ impl Orders {
                 slot.may_come.notify_one();
                 return;
             }
-            *slot.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);
+            *slot.order.lock() = Some(order);
             slot.is_given.notify_one();
         }
     }
@@ -94,7 +95,7 @@ impl Orders {
     /// Waits for an order to a client.
     pub(super) async fn next(&self, client: ClientId) -> Order {
         loop {
-            let order = self.slots[client].order.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let order = self.slots[client].order.lock().take();
             match order {
                 Some(order) => return order,
                 None => self.slots[client].is_given.notified().await,

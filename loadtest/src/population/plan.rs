@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) use super::between::Between;
 use super::feeder::Feeder;
 use super::template::Template;
-use crate::object_kind::ObjectKind;
-use crate::schedule::curve::Curve;
+use crate::protocol::object_kind::ObjectKind;
+use crate::traffic::schedule::curve::Curve;
 
 /// Devices, dashboards and servers of a file, with their phases.
 #[derive(Debug, Clone, Default)]

@@ -2,9 +2,10 @@
 //! that their
 //! order is defined.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -13,18 +14,17 @@ use tokio::time::{sleep, timeout};
 use super::Shared;
 use super::clients::{OPERATIONS, topic};
 use super::plan::{Act, Mode, Reader, Transport};
-use super::shared::lock;
 use super::template::{self, Values};
-use crate::body::{self, Kind};
-use crate::csv::verdict::Verdict;
-use crate::csv::{ACCEPT, x_id};
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::pages::Page;
 use crate::ledger::Outcome;
 use crate::ledger::mark::Mark;
 use crate::ledger::session::{Promise, TOPICS};
-use crate::poster::Responses;
+use crate::protocol::body::{self, Kind};
+use crate::protocol::csv::verdict::Verdict;
+use crate::protocol::csv::{ACCEPT, x_id};
+use crate::target::connection::Connection;
+use crate::target::pages::Page;
+use crate::traffic::poster::Responses;
 
 /// The longest time until a response.
 const RESPONSE_LIMIT: Duration = Duration::from_secs(5);
@@ -55,7 +55,7 @@ pub(super) struct Due {
 }
 
 /// The posts of a group in a phase.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Posted {
     pub(super) responses: Responses,
     pub(super) reads: Responses,
@@ -68,10 +68,6 @@ pub(super) struct Posted {
 }
 
 impl Posted {
-    pub(super) fn new() -> Self {
-        Self { responses: Responses::new(), reads: Responses::new(), operations: [0; 2], late: 0, unsent: 0 }
-    }
-
     pub(super) fn add(&mut self, other: &Self) {
         self.responses.add(&other.responses);
         self.reads.add(&other.reads);
@@ -106,7 +102,7 @@ pub(super) struct Posters {
 impl Posters {
     /// Starts `count` connections for this number of groups in all phases.
     pub(super) fn start(shared: &Arc<Shared>, count: u32, slots: usize) -> Self {
-        let posted = (0..slots).map(|_| Posted::new()).collect();
+        let posted = (0..slots).map(|_| Posted::default()).collect();
         let posted = Arc::new(Mutex::new(posted));
         let mut posters = Self { dues: Vec::new(), tasks: JoinSet::new(), posted };
         for number in 0..count as usize {
@@ -133,7 +129,7 @@ impl Posters {
     pub(super) async fn finish(&mut self) -> Vec<Posted> {
         self.dues.clear();
         while self.tasks.join_next().await.is_some() {}
-        std::mem::take(&mut *lock(&self.posted))
+        std::mem::take(&mut *self.posted.lock())
     }
 }
 
@@ -171,7 +167,7 @@ impl Poster {
     }
 
     fn note(&self, due: Due, note: impl FnOnce(&mut Posted)) {
-        note(&mut lock(&self.posted)[due.slot]);
+        note(&mut self.posted.lock()[due.slot]);
     }
 
     /// Posts to the next server, and records the post and its response.
@@ -185,7 +181,7 @@ impl Poster {
         let mark = shared.run.post(lane, due.rows, due.at);
         let (kind, request) = self.request(server, due, |kind, id| self.body(due, kind, id, mark));
         for _ in 0..due.rows {
-            shared.ledger().post(lane, promise, server, due.at, shared.run.now());
+            shared.ledger.lock().post(lane, promise, server, due.at, shared.run.now());
         }
         let exchanged = timeout(RESPONSE_LIMIT, self.exchange(server, kind, &request)).await;
         let now = shared.run.now();
@@ -205,12 +201,12 @@ impl Poster {
                 posted.operations[1] += usize::from(verdict.outcome == Outcome::Unknown);
             }
             if is_accepted {
-                posted.responses.latency.saturating_record(now.saturating_sub(due.at));
+                posted.responses.latency.record(now.saturating_sub(due.at));
             }
         });
         if is_accepted {
             for row in 0..due.rows {
-                shared.ledger().acknowledge(lane, mark.sequence + row, now);
+                shared.ledger.lock().acknowledge(lane, mark.sequence + row, now);
             }
             shared.series.posted(now.saturating_sub(due.at));
         } else {
@@ -291,7 +287,7 @@ impl Poster {
             };
             self.note(due, |posted| {
                 if status == "200" {
-                    posted.reads.latency.saturating_record(now.saturating_sub(since));
+                    posted.reads.latency.record(now.saturating_sub(since));
                 }
                 *posted.reads.by_status.entry(status).or_default() += 1;
             });
@@ -334,7 +330,7 @@ mod tests {
     #[test]
     fn only_503_with_retry_after_does_not_count_as_a_server_error() {
         let counts = [("201", 5), ("503", 7), (UNANNOUNCED, 2), ("500", 1), ("no response", 3)];
-        let mut posted = Posted::new();
+        let mut posted = Posted::default();
         posted.responses.by_status = counts.map(|(status, count)| (status.to_owned(), count)).into();
         assert_eq!((posted.server_errors(), posted.failures()), (3, 6));
     }

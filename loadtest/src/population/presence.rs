@@ -8,7 +8,7 @@ use super::Shared;
 use super::orders::Order;
 use super::plan::PhasePlan;
 use crate::ledger::session::ClientId;
-use crate::schedule::curve::Curve;
+use crate::traffic::schedule::curve::Curve;
 
 const INTERVAL: Duration = Duration::from_millis(200);
 

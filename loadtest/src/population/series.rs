@@ -1,7 +1,6 @@
 //! Counts the events of each second, for the time series of the report.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// The events since the last call of [`Series::take`].
@@ -22,33 +21,29 @@ pub(crate) struct Second {
 pub(crate) struct Series(Mutex<Second>);
 
 impl Series {
-    fn current(&self) -> MutexGuard<'_, Second> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records a notification.
     pub(crate) fn notified(&self, micros: u64) {
-        self.current().notified.push(narrow(micros));
+        self.0.lock().notified.push(narrow(micros));
     }
 
     /// Records an accepted post.
     pub(crate) fn posted(&self, micros: u64) {
-        self.current().posted.push(narrow(micros));
+        self.0.lock().posted.push(narrow(micros));
     }
 
     /// Records a post that was not accepted.
     pub(crate) fn failed(&self) {
-        self.current().failed += 1;
+        self.0.lock().failed += 1;
     }
 
     /// Records a reconnect.
     pub(crate) fn reconnected(&self) {
-        self.current().reconnects += 1;
+        self.0.lock().reconnects += 1;
     }
 
     /// Adds the events of another generator.
     pub(crate) fn add(&self, other: Second) {
-        let mut current = self.current();
+        let mut current = self.0.lock();
         current.notified.extend(other.notified);
         current.posted.extend(other.posted);
         current.failed += other.failed;
@@ -57,7 +52,7 @@ impl Series {
 
     /// Takes the events since the last time, with the latencies in ascending order.
     pub(crate) fn take(&self) -> Second {
-        let mut second = std::mem::take(&mut *self.current());
+        let mut second = std::mem::take(&mut *self.0.lock());
         second.notified.sort_unstable();
         second.posted.sort_unstable();
         second

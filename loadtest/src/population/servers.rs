@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::sleep;
 use tokio_postgres::{Client, NoTls};
 
 use super::plan::ServersPlan;
 use crate::cli::Common;
 use crate::error::Error;
-use crate::http::target::{Reach, Target};
-use crate::server::child::ServerChild;
+use crate::target::child::ServerChild;
+use crate::target::{Reach, Target};
 
 /// The connections for reads of each server; PostgreSQL accepts a hundred in all by default.
 const READ_CONNECTIONS: &str = "4";
@@ -211,7 +212,7 @@ impl Servers {
 
     fn note_running(&self) {
         let running = self.children.iter().flatten().filter_map(ServerChild::id).collect();
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+        *self.running.lock() = running;
     }
 
     /// Stops the servers, with the keeper of the private PostgreSQL last.

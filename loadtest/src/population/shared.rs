@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::balancer::Balancer;
@@ -19,11 +20,11 @@ use super::presence;
 use super::series::Series;
 use super::world::World;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::mark::Mark;
 use crate::ledger::run::Run;
 use crate::ledger::session::{ClientId, SessionLedger, TOPICS};
-use crate::operation_ledger::OperationLedger;
+use crate::protocol::operations::ledger::OperationLedger;
+use crate::target::Target;
 
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -61,11 +62,6 @@ pub(super) struct Shared {
     pub(super) sessions_elsewhere: AtomicUsize,
     /// The accuracy of the known clocks of workers, in microseconds.
     pub(super) clock_error: AtomicU64,
-}
-
-/// Locks a mutex whose value stays consistent even if a holder panics.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
@@ -106,18 +102,10 @@ impl Shared {
         (shared, specs)
     }
 
-    pub(super) fn ledger(&self) -> MutexGuard<'_, SessionLedger> {
-        lock(&self.ledger)
-    }
-
-    pub(super) fn operations(&self) -> MutexGuard<'_, OperationLedger> {
-        lock(&self.operations)
-    }
-
     /// Records notifications. Returns how many of them belong to this run.
     pub(super) fn deliver(&self, client: ClientId, marks: impl Iterator<Item = Mark>) -> usize {
         let now = self.run.now();
-        let (mut ledger, mut falsifier) = (self.ledger(), lock(&self.falsifier));
+        let (mut ledger, mut falsifier) = (self.ledger.lock(), self.falsifier.lock());
         let mut count = 0;
         for mark in marks.filter(|mark| self.run.is_own(*mark)) {
             count += 1;
@@ -130,13 +118,13 @@ impl Shared {
     }
 
     pub(super) fn note(&self, cause: String) {
-        *lock(&self.causes).entry(cause).or_default() += 1;
+        *self.causes.lock().entry(cause).or_default() += 1;
     }
 
     /// Records a fault with its time in microseconds of the run, and prints it.
     pub(super) fn mark(&self, at: u64, what: String) {
         eprintln!("{:>7.1} s: {what}, until {:.1} s", at as f64 / 1e6, self.run.now() as f64 / 1e6);
-        lock(&self.happened).push(Happened { at: self.run.instant(at), what });
+        self.happened.lock().push(Happened { at: self.run.instant(at), what });
     }
 
     pub(super) fn clients_named(&self, name: &str) -> Range<ClientId> {
@@ -146,13 +134,13 @@ impl Shared {
 
     /// Returns the number of clients with a session, here and at workers.
     pub(super) fn sessions(&self) -> usize {
-        let ledger = self.ledger();
+        let ledger = self.ledger.lock();
         ledger.present() + self.sessions_elsewhere.load(Ordering::Relaxed)
     }
 
     /// Returns the number of clients of this generator that have no session at present.
     pub(super) fn away(&self) -> usize {
-        self.ledger().away() - self.elsewhere
+        self.ledger.lock().away() - self.elsewhere
     }
 
     /// Waits until all clients of this generator have a session, at most `limit`.
@@ -160,7 +148,7 @@ impl Shared {
         let started = Instant::now();
         while self.away() > 0 {
             if started.elapsed() > limit {
-                let causes = lock(&self.causes);
+                let causes = self.causes.lock();
                 return Err(Error::Refused(format!("{} clients have no session: {causes:?}", self.away())));
             }
             sleep(CHECK_INTERVAL).await;
@@ -171,7 +159,7 @@ impl Shared {
     /// Waits until nothing has arrived for a time and all agents are done, at most `limit`.
     pub(super) async fn drain(&self, quiet: Duration, limit: Duration) {
         let started = Instant::now();
-        let state = || (self.ledger().deliveries(), self.operations().progress().1);
+        let state = || (self.ledger.lock().deliveries(), self.operations.lock().progress().1);
         let (mut last, mut since) = (state(), started);
         while (since.elapsed() < quiet || last.1 > 0) && started.elapsed() < limit {
             sleep(CHECK_INTERVAL).await;

@@ -8,7 +8,6 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::feeder::{Feeder, Feeders};
-use crate::random;
 
 /// The placeholders, for mistakes and explanations.
 pub(crate) const PLACEHOLDERS: &str = "{{seq}}, the number of the post or read of its device from 0; {{device}}, the \
@@ -99,7 +98,7 @@ impl Template {
                 Piece::Device => text += &values.device.to_string(),
                 Piece::Source => text += values.source,
                 Piece::Time => text += &now(),
-                Piece::Random(within) => text += &chosen(within).to_string(),
+                Piece::Random(within) => text += &fastrand::u64(within.clone()).to_string(),
                 Piece::Column(feeder, column) => {
                     let row = match rows.iter().find(|(taken, _)| taken == feeder) {
                         Some((_, row)) => row,
@@ -162,11 +161,6 @@ impl Form {
             }
         }
     }
-}
-
-fn chosen(within: &RangeInclusive<u64>) -> u64 {
-    let span = (within.end() - within.start()).saturating_add(1);
-    within.start() + random::below(span)
 }
 
 /// Returns the time now, to the millisecond.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::Begun;
 use super::plan::Group;
 use super::posters::Posted;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use crate::ledger::session::{ClientId, Disturbed, Members, SessionAudit, TOPICS};
 use crate::ledger::{Audit, ReceiverId};
 use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
@@ -49,9 +49,9 @@ pub(super) fn reports(
 ) -> Vec<Report> {
     let starts: Vec<u64> = phases.iter().map(|phase| phase.start).collect();
     let is_stored = |lane, sequence| Some(shared.run.has_received(database?, lane, sequence));
-    let audits = shared.ledger().audit(&starts, disturbances, is_stored);
+    let audits = shared.ledger.lock().audit(&starts, disturbances, is_stored);
     let part = |named: Named| {
-        let audits = shared.ledger().audit_of(&named.members(), &starts, disturbances, is_stored);
+        let audits = shared.ledger.lock().audit_of(&named.members(), &starts, disturbances, is_stored);
         (named, audits)
     };
     let parts: Vec<_> = Named::all(shared).into_iter().map(part).collect();
@@ -92,7 +92,7 @@ impl Outcomes<'_> {
         let parts = self.parts.iter().zip(posted).filter_map(|((named, audits), posted)| {
             let audit = audits.get(number)?.clone();
             let mut delays = audit.delays();
-            delays.extend(self.shared.operations().delays_of(&(phase.start..end), &named.devices));
+            delays.extend(self.shared.operations.lock().delays_of(&(phase.start..end), &named.devices));
             Some(Part {
                 name: named.name.clone(),
                 posts: posted.map(|posted| Posts::of(&posted.responses, phase.seconds)),
@@ -107,11 +107,11 @@ impl Outcomes<'_> {
     }
 
     fn report(&self, phase: &Begun, end: u64, of_groups: &[Posted], audit: SessionAudit) -> Report {
-        let mut posted = Posted::new();
+        let mut posted = Posted::default();
         of_groups.iter().for_each(|of_group| posted.add(of_group));
         let mut facts = facts(phase, &posted, &audit);
         let within = phase.start..end;
-        let operations = self.shared.operations();
+        let operations = self.shared.operations.lock();
         let [accepted, unknown] = posted.operations;
         if accepted + unknown > 0 {
             facts.extend(operations.facts(accepted..=accepted + unknown, &within));
@@ -141,7 +141,7 @@ impl Outcomes<'_> {
 
     /// Returns the results that only exist for the whole run; they are shown with the last phase.
     fn facts_of_the_run(&self) -> Vec<Fact> {
-        let causes = lock(&self.shared.causes);
+        let causes = self.shared.causes.lock();
         let mut facts = Vec::new();
         if !causes.is_empty() {
             facts.push(Fact::any("ends and failures", format!("{causes:?}")));

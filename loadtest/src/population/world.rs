@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::plan::{Group, Plan, Transport};
-use crate::csv::template_set::{self, TemplateSet};
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::protocol::csv::template_set::{self, TemplateSet};
+use crate::target::Target;
 
 const TENANTS: &str = "/tenant/tenants";
 /// The administrator of a tenant that the run creates.
@@ -216,15 +216,11 @@ impl Place {
 }
 
 async fn create_tenant(target: &Target, name: &str) -> Result<Place, Error> {
-    let step = "creating a tenant";
     let id = format!("{name}-{}", random::text(6).to_lowercase());
     let password = random::text(PASSWORD_LENGTH);
     let body = json!({"id": id, "domain": format!("{id}.example.com"), "company": name,
         "adminName": ADMINISTRATOR, "adminPass": password, "adminEmail": "loadtest@example.com"});
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.post(TENANTS, &body.to_string())).await?;
-    match response.status {
-        201 => Ok(Place::of(Some(id.clone()), Login { user: format!("{id}/{ADMINISTRATOR}"), password })),
-        status => Err(Error::status(step, status, response.body)),
-    }
+    let request = target.post(TENANTS, &body.to_string());
+    target.connect().await?.expect(201, "creating a tenant", &request).await?;
+    Ok(Place::of(Some(id.clone()), Login { user: format!("{id}/{ADMINISTRATOR}"), password }))
 }

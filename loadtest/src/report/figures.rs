@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::ledger::latency::Latency;
-use crate::poster::Responses;
+use crate::ledger::latency::{Latency, Times};
+use crate::traffic::poster::Responses;
 
 /// Posts; latency is measured from the due time to the response.
 #[derive(Debug, Clone, Serialize)]
@@ -168,7 +167,7 @@ pub(crate) struct Deliveries {
 
 impl Deliveries {
     /// Computes the figures of all receivers over the measured seconds.
-    pub(crate) fn of(latency: &Histogram<u64>, seconds: f64) -> Self {
+    pub(crate) fn of(latency: &Times, seconds: f64) -> Self {
         Self { per_second: latency.len() as f64 / seconds, latency: Latency::of(latency) }
     }
 }

@@ -14,13 +14,13 @@ use serde::Serialize;
 pub(crate) use self::figures::{Deliveries, Kept, Posts, Queries, Reads, Step};
 pub(crate) use self::part::Part;
 pub(crate) use self::process::{Cpu, Memory};
-pub(crate) use self::verdict::Fact;
 pub(crate) use self::ways::{Ratio, Way};
-use crate::audience::ClientFailures;
 use crate::error::Error;
 use crate::ledger::Audit;
+pub(crate) use crate::ledger::fact::Fact;
 use crate::ledger::latency::Delay;
 use crate::ledger::session::SessionAudit;
+use crate::traffic::audience::ClientFailures;
 
 /// The least width of the column of labels, in characters.
 const NARROWEST: usize = 24;

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::ledger::latency::Latency;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::ledger::{Ledger, Outcome, Watch};
-use crate::poster::Responses;
+use crate::traffic::poster::Responses;
 
 /// Returns the report of a run with one acknowledged alarm that never arrived.
 fn report() -> Report {
@@ -13,10 +13,10 @@ fn report() -> Report {
     let sequence = ledger.post(0);
     ledger.settle(0, sequence, Outcome::Acknowledged);
     let ledger = ledger.audit();
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     responses.by_status.insert("201".to_owned(), 4);
     for micros in [1000, 2000, 3000, 4000] {
-        responses.latency.record(micros).unwrap();
+        responses.latency.record(micros);
     }
     Report {
         scenario: "fanout",
@@ -73,13 +73,13 @@ fn cpu_per_delivery_is_absent_without_deliveries() {
 
 #[test]
 fn percentiles_of_nothing_are_zero() {
-    assert_eq!(Latency::of(&latency_histogram()).p99_ms, 0.0);
+    assert_eq!(Latency::of(&Times::default()).p99_ms, 0.0);
 }
 
 #[test]
 fn rows_steps_and_facts_are_shown() {
-    let mut responses = Responses::new();
-    responses.latency.record_n(2000, 10).unwrap();
+    let mut responses = Responses::default();
+    responses.latency.record_n(2000, 10);
     responses.by_status.insert("201".to_owned(), 10);
     let posts = Some(Posts::of_rows(&responses, 2.0, 100));
     let latency = Latency::of(&responses.latency);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::figures::Posts;
 use super::process::Cpu;
-use crate::poster::Responses;
+use crate::traffic::poster::Responses;
 
 /// A way to send rows.
 #[derive(Debug, Clone, Serialize)]
@@ -108,11 +108,11 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::connection::Traffic;
+    use crate::target::connection::Traffic;
 
     fn way(kind: &str, posts: u64, rows: u32, traffic: Traffic, turns: &[f64]) -> Way {
-        let mut responses = Responses::new();
-        responses.latency.record_n(2000, posts).unwrap();
+        let mut responses = Responses::default();
+        responses.latency.record_n(2000, posts);
         responses.traffic = traffic;
         Way { turns: turns.into(), ..Way::of(kind.to_owned(), &responses, 2.0, rows) }
     }

@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 use super::Bench;
 use crate::ledger::Outcome;
 use crate::ledger::run::Run;
-use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::report::Cpu;
+use crate::traffic::poster::{Poster, Responses};
 
 /// The pause after a post that failed, so that a server that is down is not called in a tight loop.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ pub(super) async fn post_all(
     Progress::pass("warming up", run.instant(measured_from)).await;
     let window = bench.open_window();
     Progress::pass("posting", end).await;
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     while let Some(Ok(connection)) = connections.join_next().await {
         responses.add(&connection);
     }

@@ -11,10 +11,10 @@ use super::Bench;
 use super::closed_loop::PAUSE_AFTER_FAILURE;
 use crate::cli::Credentials;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::progress::Progress;
 use crate::report::{Cpu, Fact, Report};
-use crate::server::process::Process;
+use crate::target::Target;
+use crate::target::process::Process;
 
 const CLIENTS: &str = "/application/tokenClients";
 const TOKENS: &str = "/v1/oauth/accesstokens";
@@ -93,19 +93,15 @@ pub(super) async fn run(bench: &Bench, settings: &Credentials) -> Result<Report,
 /// Creates a client for this run, and a token of it.
 async fn token(target: &Target) -> Result<(String, String), Error> {
     let mut connection = target.connect().await?;
-    let step = "creating a token client";
-    let response = connection.call(step, &target.post(CLIENTS, r#"{"name":"load test"}"#)).await?;
-    let client: Client = serde_json::from_slice(response.body)
-        .map_err(|_| Error::status(step, response.status, response.body))?;
-    let Client { client_id, client_secret } = client;
+    let request = target.post(CLIENTS, r#"{"name":"load test"}"#);
+    let Client { client_id, client_secret } =
+        connection.json(201, "creating a token client", &request).await?;
     let request = serde_json::json!({
         "grantType": "client_credentials", "clientId": client_id, "clientSecret": client_secret,
     });
-    let step = "asking for a token";
-    let response = connection.call(step, &target.post(TOKENS, &request.to_string())).await?;
-    let token: Token = serde_json::from_slice(response.body)
-        .map_err(|_| Error::status(step, response.status, response.body))?;
-    Ok((client_id, token.access_token))
+    let request = target.post(TOKENS, &request.to_string());
+    let Token { access_token } = connection.json(200, "asking for a token", &request).await?;
+    Ok((client_id, access_token))
 }
 
 impl CredentialTurns {
@@ -205,7 +201,7 @@ async fn ask_until(from: Instant, end: Instant, target: Arc<Target>, request: Ar
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     fn turns(requests: u64, server: Option<f64>) -> CredentialTurns {
         let target = Target::resolve("http://127.0.0.1:1", Reach::Loopback, "u", "p").unwrap();

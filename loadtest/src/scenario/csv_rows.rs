@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use super::Bench;
 use super::closed_loop::{self, Load};
-use crate::body::Kind;
 use crate::cli::{CsvRows, RowLimits, SentBy};
-use crate::csv::{ACCEPT, PATH};
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
 use crate::error::Error;
-use crate::http::target::header_line;
 use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Poster, Responses, Sender};
-use crate::read_back::{DEVICES, read_back};
+use crate::protocol::body::Kind;
+use crate::protocol::csv::{ACCEPT, PATH};
 use crate::report::{Cpu, Fact, Ratio, Report, Way};
+use crate::target::header_line;
+use crate::traffic::poster::{Poster, Responses, Sender};
+use crate::traffic::read_back::{DEVICES, read_back};
 
 /// A row that changes nothing (row 105).
 const CHILDREN: &str = "105\n";
@@ -121,7 +121,7 @@ fn ways(bench: &Bench, settings: &CsvRows) -> Vec<WayTurns> {
 
 impl WayTurns {
     fn new(kind: Kind, headers: Arc<str>) -> Self {
-        let responses = Responses::new();
+        let responses = Responses::default();
         Self { kind, headers, responses, seconds: 0.0, rows_per_second: Vec::new(), cpu: Vec::new() }
     }
 
@@ -213,14 +213,14 @@ fn facts(turns: &[WayTurns]) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csv::verdict::CLEAN;
+    use crate::protocol::csv::verdict::CLEAN;
 
     /// Returns a way with this many posts in each of two turns, which took two seconds each.
     fn turns(kind: Kind, posts: [u64; 2], answered: &str) -> WayTurns {
         let mut turns = WayTurns::new(kind, "".into());
         for posts in posts {
-            let mut responses = Responses::new();
-            responses.latency.record_n(1000, posts).unwrap();
+            let mut responses = Responses::default();
+            responses.latency.record_n(1000, posts);
             responses.by_status.insert(answered.to_owned(), posts);
             responses.traffic.sent = posts * 100;
             turns.take(&responses, 2.0, Cpu::of(Some(1.0), 0.5, 2.0));

@@ -4,16 +4,15 @@
 //! many devices and the last days, with new values in the columns that distinguish rows. So nothing here
 //! depends on how the server stores its data, except for the names of these columns.
 
-use serde::Deserialize;
 use tokio_postgres::{Client, NoTls};
 
 use super::Bench;
-use crate::body::Kind;
 use crate::cli::DataFill;
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::mark::Mark;
 use crate::progress::Progress;
+use crate::protocol::body::Kind;
 use crate::report::Report;
 
 /// The id of the first device, which scenarios/data.toml knows. The server's own ids are larger, because they rise with
@@ -96,10 +95,6 @@ struct Templates {
 impl Templates {
     /// Posts a device, and one object of each kind for it.
     async fn post(bench: &Bench, settings: &DataFill) -> Result<Self, Error> {
-        #[derive(Deserialize)]
-        struct Created {
-            id: String,
-        }
         let step = "posting the copied objects";
         let number =
             |id: &str| id.parse().map_err(|_| Error::Refused(format!("{step}: {id} is not a number")));
@@ -109,12 +104,8 @@ impl Templates {
         for written in &settings.kinds {
             let kind = written.kind();
             let body = kind.body(&ids[0], Mark { run: 0, device: 0, sequence: 0, due: 0 });
-            let response = connection.call(step, &bench.target.post(kind.path(), &body)).await?;
-            if response.status != 201 {
-                return Err(Error::status(step, response.status, response.body));
-            }
-            let created: Created = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
-            rows.push((table(kind), number(&created.id)?));
+            let id = connection.created(step, &bench.target.post(kind.path(), &body)).await?;
+            rows.push((table(kind), number(&id)?));
         }
         Ok(Self { device: number(&ids[0])?, rows })
     }

@@ -3,18 +3,17 @@
 
 use std::time::Instant;
 
-use memchr::memmem;
+use httparse::Status;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::error::Error;
 use crate::error::ParseError;
-use crate::http::stream::Stream;
-use crate::http::target::Target;
+use crate::target::Target;
+use crate::target::response::{Head, MAX_HEAD};
+use crate::target::stream::Stream;
 
 /// The number of bytes per read.
 const BUFFER: usize = 256 * 1024;
-/// The longest response head in bytes.
-const MAX_HEAD: usize = 16 * 1024;
 
 /// A connection that downloads.
 #[derive(Debug)]
@@ -53,19 +52,18 @@ impl Downloader {
         let mut filled = 0;
         let head = loop {
             filled += self.read(filled).await?;
-            if let Some(end) = memmem::find(&self.buffer[..filled], b"\r\n\r\n") {
-                break end + 4;
-            }
-            if filled > MAX_HEAD {
-                return Err(ParseError::HeadTooLong.into());
+            match Head::read(&self.buffer[..filled])? {
+                Status::Complete(head) => break head,
+                Status::Partial if filled > MAX_HEAD => return Err(ParseError::HeadTooLong.into()),
+                Status::Partial => {}
             }
         };
-        let (status, bytes) = read_head(&self.buffer[..head])?;
-        let mut left = bytes.checked_sub(filled - head).ok_or(ParseError::Surplus)?;
+        let bytes = head.body.ok_or(ParseError::Unframed)?;
+        let mut left = bytes.checked_sub(filled - head.length).ok_or(ParseError::Surplus)?;
         while left > 0 {
             left = left.checked_sub(self.read(0).await?).ok_or(ParseError::Surplus)?;
         }
-        Ok(Downloaded { status, bytes, took: sent.elapsed().as_micros() as u64 })
+        Ok(Downloaded { status: head.status, bytes, took: sent.elapsed().as_micros() as u64 })
     }
 
     async fn read(&mut self, from: usize) -> Result<usize, Error> {
@@ -73,32 +71,5 @@ impl Downloader {
             0 => Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into()),
             count => Ok(count),
         }
-    }
-}
-
-/// Returns status and length of the body.
-fn read_head(head: &[u8]) -> Result<(u16, usize), ParseError> {
-    let text = std::str::from_utf8(head).map_err(|_| ParseError::StatusLine)?;
-    let mut lines = text.split("\r\n");
-    let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok());
-    let length = lines.find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse())
-    });
-    let length = length.ok_or(ParseError::Unframed)?.map_err(|_| ParseError::Length)?;
-    Ok((status.ok_or(ParseError::StatusLine)?, length))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn status_and_length_are_parsed_in_any_spelling() {
-        let head = b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-length: 12\r\n\r\n";
-        assert_eq!(read_head(head), Ok((200, 12)));
-        assert_eq!(read_head(b"HTTP/1.1 200 OK\r\n\r\n"), Err(ParseError::Unframed));
-        assert_eq!(read_head(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), Err(ParseError::Length));
-        assert_eq!(read_head(b"SPDY\r\ncontent-length: 1\r\n\r\n"), Err(ParseError::StatusLine));
     }
 }

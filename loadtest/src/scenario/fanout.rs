@@ -5,20 +5,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
-
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, ClientSpec};
 use crate::cli::{Fanout, SharedChannel};
 use crate::devices;
 use crate::error::Error;
+use crate::ledger::latency::Times;
 use crate::ledger::latency::{Delay, Latency};
-use crate::ledger::run::{Run, latency_histogram};
+use crate::ledger::run::Run;
 use crate::ledger::{Outcome, Watch};
-use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
 use crate::report::{Cpu, Deliveries, Posts, Report};
+use crate::traffic::audience::{Audience, ClientSpec};
+use crate::traffic::poster::{Poster, Responses};
 
 /// The connections that post on a schedule.
 const POSTERS: u32 = 64;
@@ -130,13 +129,13 @@ async fn in_rounds(bench: &Bench, run: &Arc<Run>, id: &str, settings: &Fanout) -
 struct Rounds {
     poster: Poster,
     /// The microseconds from each post to its last delivery.
-    to_last_delivery: Histogram<u64>,
+    to_last_delivery: Times,
 }
 
 /// Posts one alarm after the other for some seconds; ends early when one does not reach all clients in time.
 async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, settings: &Fanout, seconds: u64) -> Rounds {
     let mut poster = poster(bench, run, 0, settings);
-    let mut to_last_delivery = latency_histogram();
+    let mut to_last_delivery = Times::default();
     let end = Instant::now() + Duration::from_secs(seconds);
     let rounds = async {
         while Instant::now() < end {
@@ -146,7 +145,7 @@ async fn broadcast(bench: &Bench, run: &Arc<Run>, id: &str, settings: &Fanout, s
             if outcome != Outcome::Acknowledged || run.outstanding() > 0 {
                 break;
             }
-            to_last_delivery.saturating_record(run.last_delivery().saturating_sub(due));
+            to_last_delivery.record(run.last_delivery().saturating_sub(due));
         }
     };
     // The bar ends on time, but the last round when all clients have received its alarm.

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
 use crate::report::Fact;
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 const GAUGE: &str = "platform_long_polls_parked";
 /// The interval of the samples. Rendering all metrics costs CPU time that is not to be measured.
@@ -76,13 +76,8 @@ impl ParkedPolls {
     }
 
     async fn look(&mut self) -> Result<u64, Error> {
-        let step = "reading the metrics";
-        let response = self.connection.call(step, &self.request).await?;
-        let text = std::str::from_utf8(response.body).unwrap_or_default();
-        match (response.status, parked(text)) {
-            (200, parked) => Ok(parked),
-            (status, _) => Err(Error::status(step, status, response.body)),
-        }
+        let metrics = self.connection.body_of("reading the metrics", &self.request).await?;
+        Ok(parked(std::str::from_utf8(metrics).unwrap_or_default()))
     }
 }
 

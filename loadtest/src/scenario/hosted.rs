@@ -5,20 +5,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
-use serde::Deserialize;
 use tokio::task::JoinSet;
 
 use super::Bench;
 use super::download::Downloader;
 use crate::cli::Hosted;
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::latency::Latency;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::progress::Progress;
-use crate::random;
 use crate::report::{Fact, Reads, Report};
+use crate::target::Target;
 
 const APPLICATIONS: &str = "/application/applications";
 /// The name of the file in the archive.
@@ -30,7 +28,7 @@ struct Source {
     kind: &'static str,
     target: Arc<Target>,
     request: Vec<u8>,
-    latency: Histogram<u64>,
+    latency: Times,
     by_status: BTreeMap<u16, u64>,
     /// The size of the last body in bytes.
     bytes: usize,
@@ -96,7 +94,7 @@ impl Source {
             kind,
             request: target.get(path),
             target,
-            latency: latency_histogram(),
+            latency: Times::default(),
             by_status: BTreeMap::new(),
             bytes: 0,
             turns: Vec::new(),
@@ -118,7 +116,7 @@ impl Source {
         while let Some(joined) = connections.join_next().await {
             let downloads = joined.map_err(std::io::Error::other)??;
             for downloaded in downloads {
-                self.latency.saturating_record(downloaded.took);
+                self.latency.record(downloaded.took);
                 *self.by_status.entry(downloaded.status).or_default() += 1;
                 self.bytes = downloaded.bytes;
                 bytes += downloaded.bytes as u64;
@@ -168,20 +166,12 @@ async fn download_until(
 
 /// Creates the application and uploads its archive; returns its id.
 async fn create(target: &Target, name: &str, content: &[u8]) -> Result<String, Error> {
-    #[derive(Deserialize)]
-    struct Created {
-        id: String,
-    }
-    let step = "creating the application";
     let body = serde_json::json!({
         "name": name, "key": name, "type": "HOSTED", "contextPath": name, "resourcesUrl": "/"
     });
     let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.post(APPLICATIONS, &body.to_string())).await?;
-    let created: Option<Created> = serde_json::from_slice(response.body).ok();
-    let Some(Created { id }) = created.filter(|_| response.status == 201) else {
-        return Err(Error::status(step, response.status, response.body));
-    };
+    let request = target.post(APPLICATIONS, &body.to_string());
+    let id = connection.created("creating the application", &request).await?;
     let step = "uploading the archive";
     let archive = archive(&[("index.html", INDEX.as_bytes()), (FILE, content)]);
     let path = format!("{APPLICATIONS}/{id}/binaries");
@@ -193,25 +183,15 @@ async fn create(target: &Target, name: &str, content: &[u8]) -> Result<String, E
 }
 
 async fn remove(target: &Target, id: &str) -> Result<(), Error> {
-    let step = "removing the application";
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.delete(&format!("{APPLICATIONS}/{id}"))).await?;
-    match response.status {
-        204 => Ok(()),
-        status => Err(Error::status(step, status, response.body)),
-    }
+    let request = target.delete(&format!("{APPLICATIONS}/{id}"));
+    target.connect().await?.expect(204, "removing the application", &request).await.map(drop)
 }
 
 /// Returns bytes that cannot be compressed, the same in each run.
 fn noise(length: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..length).map(|_| next()).collect()
+    let mut bytes = vec![0; length];
+    fastrand::Rng::with_seed(1).fill(&mut bytes);
+    bytes
 }
 
 /// Returns a zip archive of uncompressed files.

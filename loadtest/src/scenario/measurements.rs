@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::Bench;
 use super::closed_loop::{self, Load};
 use super::open_loop::{OpenLoop, Outcomes};
-use crate::body::Kind;
 use crate::cli::{Measurements, Ramp};
 use crate::devices;
 use crate::error::Error;
-use crate::http::target::header_line;
 use crate::ledger::latency::Latency;
 use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
-use crate::object_kind::ObjectKind;
-use crate::poster::Poster;
-use crate::read_back::{DEVICES, read_back};
+use crate::protocol::body::Kind;
+use crate::protocol::object_kind::ObjectKind;
 use crate::report::{Posts, Report, Step};
+use crate::target::header_line;
+use crate::traffic::poster::Poster;
+use crate::traffic::read_back::{DEVICES, read_back};
 
 /// The 99th percentile in milliseconds above which a server counts as broken.
 const BROKEN: u32 = 1000;
@@ -36,17 +36,13 @@ pub(super) async fn run(bench: &Bench, settings: &Measurements) -> Result<Report
     let receiver = settings.verify.then(|| run.add_receiver(Watch::All));
     let headers: Arc<str> = headers(bench, settings).into();
     let poster = |measured_from| Poster::new(&bench.target, &run, measured_from).with(kind, &headers);
-    let mut report = match (settings.rate, settings.ramp) {
-        (Some(rate), _) => {
-            let load = Ramp { from: rate, to: rate };
-            let posters = (0..settings.connections).map(|_| poster(0)).collect();
-            climb(bench, settings, OpenLoop::new(&run, &ids, posters), load).await
-        }
-        (None, Some(ramp)) => {
+    let steady = settings.rate.map(|rate| Ramp { from: rate, to: rate });
+    let mut report = match steady.or(settings.ramp) {
+        Some(ramp) => {
             let posters = (0..settings.connections).map(|_| poster(0)).collect();
             climb(bench, settings, OpenLoop::new(&run, &ids, posters), ramp).await
         }
-        (None, None) => {
+        None => {
             let &Measurements { connections, warmup, seconds, .. } = settings;
             let load = Load { connections, warmup, seconds };
             let (responses, seconds, cpu) = closed_loop::post_all(bench, &run, &ids, load, poster).await;
@@ -131,11 +127,11 @@ mod tests {
 
     use super::*;
     use crate::cli::{Arguments, Scenario};
-    use crate::poster::Responses;
+    use crate::traffic::poster::Responses;
 
     fn outcomes(milliseconds: u64, failures: u64, unsent: u64) -> Outcomes {
-        let mut responses = Responses::new();
-        responses.latency.record_n(milliseconds * 1000, 100).unwrap();
+        let mut responses = Responses::default();
+        responses.latency.record_n(milliseconds * 1000, 100);
         responses.by_status.insert("201".to_owned(), 100);
         responses.by_status.insert("no response".to_owned(), failures);
         Outcomes { responses, late: 0, unsent }

@@ -35,11 +35,11 @@ use crate::cli::{self, Arguments, Common};
 use crate::devices;
 use crate::devices::fleet_registration::Fleet;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::run::Run;
 use crate::progress::Progress;
 use crate::report::{Cpu, Fact, Memory, Report};
-use crate::server::process::Process;
+use crate::target::Target;
+use crate::target::process::Process;
 
 /// The time in which unexpected further deliveries may arrive, to be counted as doubled.
 const LATE_DELIVERIES: Duration = Duration::from_secs(1);

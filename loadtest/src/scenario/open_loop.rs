@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use crate::ledger::Outcome;
 use crate::ledger::run::Run;
-use crate::poster::{Poster, Responses};
-use crate::schedule::Schedule;
+use crate::traffic::poster::{Poster, Responses};
+use crate::traffic::schedule::Schedule;
 
 /// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 50_000;
@@ -21,7 +21,7 @@ const LATE: Duration = Duration::from_millis(10);
 const OVERTIME: Duration = Duration::from_secs(5);
 
 /// The results of one schedule.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outcomes {
     /// The responses to the posts that were sent.
     pub(super) responses: Responses,
@@ -69,7 +69,7 @@ impl OpenLoop {
         }
         let run = Arc::clone(&self.run);
         let pacer = std::thread::spawn(move || schedule.pace(&run, &[sender]));
-        let mut outcomes = Outcomes { responses: Responses::new(), late: 0, unsent: 0 };
+        let mut outcomes = Outcomes::default();
         while let Some(Ok(mut worker)) = workers.join_next().await {
             outcomes.responses.add(&worker.poster.measure_from(u64::MAX));
             outcomes.late += worker.late;

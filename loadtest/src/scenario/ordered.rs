@@ -8,9 +8,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::ledger::run::Run;
-use crate::poster::{Poster, Responses};
 use crate::progress::Progress;
-use crate::schedule::Schedule;
+use crate::traffic::poster::{Poster, Responses};
+use crate::traffic::schedule::Schedule;
 
 /// The time between the start of a schedule and its first post, in microseconds.
 const LEAD: u64 = 100_000;
@@ -55,7 +55,7 @@ where
     let paced_run = Arc::clone(run);
     let pacer = std::thread::spawn(move || schedule.pace(&paced_run, &paced));
     Progress::pass("posting", run.instant(schedule.end())).await;
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     while let Some(Ok(poster)) = posters.join_next().await {
         responses.add(&poster);
     }

@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use super::Bench;
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::cli::Registration;
 use crate::devices::fleet_registration::{Fleet, Rows, Upload};
 use crate::error::Error;
-use crate::poster::Responses;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::{Fact, Posts, Report};
-use crate::server::process::Process;
+use crate::target::process::Process;
+use crate::traffic::poster::Responses;
 
 /// The interval of samples of the server's memory.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
@@ -58,9 +58,9 @@ pub(super) async fn run(bench: &Bench, settings: &Registration) -> Result<Report
 
 /// Returns the figures of the only post, with its rows per second.
 fn posts(upload: &Upload, settings: &Registration) -> Posts {
-    let mut responses = Responses::new();
+    let mut responses = Responses::default();
     responses.by_status.insert("201".to_owned(), 1);
-    responses.latency.saturating_record(upload.took.as_micros() as u64);
+    responses.latency.record(upload.took.as_micros() as u64);
     Posts::of_rows(&responses, upload.took.as_secs_f64(), settings.rows)
 }
 

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use super::Bench;
 use crate::error::Error;
-use crate::http::connection::Connection;
 use crate::ledger::latency::Latency;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::progress::Progress;
 use crate::report::Reads;
+use crate::target::connection::Connection;
 
 /// The number of requests of a kind.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub(super) async fn read(
     path: impl Fn(u32) -> String,
 ) -> Result<Reads, Error> {
     let progress = Progress::count(kind, samples.measured as usize);
-    let mut latency = latency_histogram();
+    let mut latency = Times::default();
     let (mut by_status, mut bytes) = (BTreeMap::new(), 0);
     for request in 0..samples.warmup + samples.measured {
         let request_text = bench.target.get(&path(request));
@@ -44,7 +44,7 @@ pub(super) async fn read(
         }
         bytes = response.body.len();
         if request >= samples.warmup {
-            latency.saturating_record(taken.as_micros() as u64);
+            latency.record(taken.as_micros() as u64);
             *by_status.entry(response.status).or_default() += 1;
             progress.advance();
         }

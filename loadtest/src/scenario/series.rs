@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::Bench;
 use super::sampling::{self, Samples};
-use crate::body::Kind;
 use crate::cli::Series;
 use crate::error::Error;
-use crate::http::connection::Connection;
+use crate::protocol::body::Kind;
+use crate::protocol::year;
 use crate::report::{Fact, Report};
-use crate::year;
+use crate::target::connection::Connection;
 
 /// The number of values of a response without aggregation (G-08).
 const LONGEST_RAW: u32 = 5000;
@@ -120,11 +120,7 @@ async fn find_source(bench: &Bench, connection: &mut Connection) -> Result<Strin
     }
     let step = "looking for the device of series-fill";
     let path = format!("/inventory/managedObjects?type={}&pageSize=2000", year::DEVICE_TYPE);
-    let response = connection.call(step, &bench.target.get(&path)).await?;
-    if response.status != 200 {
-        return Err(Error::status(step, response.status, response.body));
-    }
-    let found: Found = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+    let found: Found = connection.json(200, step, &bench.target.get(&path)).await?;
     let newest = found.managed_objects.into_iter().next_back();
     newest.map(|object| object.id).ok_or_else(|| Error::Refused(format!("{step}: run series-fill first")))
 }
@@ -137,11 +133,7 @@ async fn count(
     path: &str,
     expected: &Content,
 ) -> Result<Fact, Error> {
-    let response = connection.call(what, &bench.target.get(path)).await?;
-    if response.status != 200 {
-        return Err(Error::status(what, response.status, response.body));
-    }
-    let result: SeriesResult = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+    let result: SeriesResult = connection.json(200, what, &bench.target.get(path)).await?;
     let found = result.content();
     let holds = found == *expected;
     Ok(Fact { what, found: found.to_string(), expected: expected.to_string(), holds })

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,12 +18,13 @@ use tokio::time::{sleep, timeout};
 use super::Bench;
 use crate::cli::Service;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::{Reach, Target};
 use crate::ledger::latency::Latency;
-use crate::ledger::run::{Run, latency_histogram};
+use crate::ledger::latency::Times;
+use crate::ledger::run::Run;
 use crate::report::{Fact, Reads, Report};
-use crate::schedule::Schedule;
+use crate::target::connection::Connection;
+use crate::target::{Reach, Target};
+use crate::traffic::schedule::Schedule;
 
 /// The time between the start of a schedule and its first request, in microseconds.
 const LEAD: u64 = 50_000;
@@ -43,24 +43,20 @@ struct CallPath {
 }
 
 /// The responses; latency is measured from the due time to the response.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct CallResults {
     by_status: BTreeMap<u16, u64>,
     broken: u64,
-    latency: Histogram<u64>,
+    latency: Times,
 }
 
 impl CallResults {
-    fn nothing() -> Self {
-        Self { by_status: BTreeMap::new(), broken: 0, latency: latency_histogram() }
-    }
-
     fn add(&mut self, other: &Self) {
         for (status, count) in &other.by_status {
             *self.by_status.entry(*status).or_default() += count;
         }
         self.broken += other.broken;
-        self.latency.add(&other.latency).expect("all latency histograms have the same bounds");
+        self.latency.add(&other.latency);
     }
 }
 
@@ -72,7 +68,7 @@ pub(super) async fn run(bench: &Bench, settings: &Service) -> Result<Report, Err
     create(bench, &settings.application).await?;
     lead_here(bench, settings, &path).await?;
     let direct = Target::resolve(&format!("http://{}", settings.listen), Reach::Loopback, "nobody", "")?;
-    let way = |kind, target, path| CallPath { kind, target, path, heard: CallResults::nothing() };
+    let way = |kind, target, path| CallPath { kind, target, path, heard: CallResults::default() };
     let mut ways = [
         way("direct", Arc::new(direct), "/hello".to_owned()),
         way("through the platform", Arc::clone(&bench.target), path),
@@ -115,7 +111,7 @@ impl CallPath {
             let run = Arc::clone(&run);
             std::thread::spawn(move || schedule.pace(&run, &[sender]))
         };
-        let mut heard = CallResults::nothing();
+        let mut heard = CallResults::default();
         while let Some(Ok(of_worker)) = workers.join_next().await {
             heard.add(&of_worker);
         }
@@ -138,7 +134,7 @@ async fn work(
     request: Arc<Vec<u8>>,
     measured_from: u64,
 ) -> CallResults {
-    let mut heard = CallResults::nothing();
+    let mut heard = CallResults::default();
     loop {
         let due = dues.lock().await.recv().await;
         let Some(due) = due else { return heard };
@@ -148,13 +144,13 @@ async fn work(
         };
         *heard.by_status.entry(answer.status).or_default() += 1;
         if due >= measured_from {
-            heard.latency.saturating_record(run.now().saturating_sub(due));
+            heard.latency.record(run.now().saturating_sub(due));
         }
     }
 }
 
 fn facts([direct, through]: &[CallPath; 2], settings: &Service) -> Vec<Fact> {
-    let at = |way: &CallPath, quantile| way.heard.latency.value_at_quantile(quantile) as i64;
+    let at = |way: &CallPath, quantile| way.heard.latency.micros(quantile) as i64;
     let more = |quantile| at(through, quantile) - at(direct, quantile);
     let expected =
         u64::from(settings.rate) * (settings.warmup + settings.seconds) * u64::from(settings.turns);

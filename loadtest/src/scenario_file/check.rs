@@ -2,8 +2,8 @@
 
 use super::load::Load;
 use super::{Phase, ScenarioFile};
-use crate::object_kind::ObjectKind;
 use crate::population::plan::{ACTS, Act, Dashboards, Fault, Group, Listens, PhasePlan, Plan, Transport};
+use crate::protocol::object_kind::ObjectKind;
 
 /// Returns the explanation of what `run` does with this file.
 pub(crate) fn explanation(file: &ScenarioFile) -> String {

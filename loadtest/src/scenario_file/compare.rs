@@ -1,6 +1,5 @@
 //! Compares two results of `run`: which figures are better, which are worse, and which differences are noise.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -264,18 +263,13 @@ fn mann_whitney(first: &[f64], second: &[f64]) -> f64 {
         first.iter().map(|value| (*value, true)).chain(second.iter().map(|value| (*value, false))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (n, m, total) = (first.len() as f64, second.len() as f64, all.len() as f64);
-    let (mut ranks_of_first, mut ties, mut start) = (0.0, 0.0, 0);
-    let mut by_value: BTreeMap<usize, usize> = BTreeMap::new();
-    while start < all.len() {
-        let equal = all[start..].iter().take_while(|(value, _)| *value == all[start].0).count();
-        by_value.insert(start, equal);
-        start += equal;
-    }
-    for (start, equal) in by_value {
-        let rank = start as f64 + (equal as f64 + 1.0) / 2.0;
-        let of_first = all[start..start + equal].iter().filter(|(_, is_first)| *is_first).count();
-        ranks_of_first += rank * of_first as f64;
-        ties += (equal * equal * equal - equal) as f64;
+    let (mut ranks_of_first, mut ties, mut before) = (0.0, 0.0, 0.0);
+    for tied in all.chunk_by(|a, b| a.0 == b.0) {
+        let equal = tied.len() as f64;
+        let of_first = tied.iter().filter(|(_, is_first)| *is_first).count();
+        ranks_of_first += (before + (equal + 1.0) / 2.0) * of_first as f64;
+        ties += equal.powi(3) - equal;
+        before += equal;
     }
     let u = ranks_of_first - n * (n + 1.0) / 2.0;
     let deviation = (n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)))).sqrt();

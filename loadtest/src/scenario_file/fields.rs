@@ -10,8 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::mistakes::Mistakes;
 use crate::population::plan::Between;
-use crate::schedule::curve::Curve;
-use crate::schedule::quantity::{Unit, parse};
+use crate::traffic::schedule::curve::Curve;
+use crate::traffic::schedule::quantity::{Unit, parse};
 
 /// The longest value that a mistake quotes, in characters.
 const LONGEST_QUOTE: usize = 60;

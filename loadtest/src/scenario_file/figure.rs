@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::sample::{Sample, slope};
 use crate::ledger::latency::quantile_of;
-use crate::schedule::quantity::Unit;
+use crate::traffic::schedule::quantity::Unit;
 
 /// The place of a figure in the reports of the loads.
 #[derive(Debug, Clone, Copy)]

@@ -7,11 +7,11 @@ use toml::de::DeValue;
 use super::fields::{self, Fields, meaning, one_or_more, rate, whole, yes_or_no};
 use super::mistakes::Mistakes;
 use super::requests;
-use crate::object_kind::ObjectKind;
 use crate::population::plan::{
     ACTS, Act, Dashboards, Group, Listens, Mode, Plan, ServersPlan, TRANSPORTS, Transport,
 };
-use crate::schedule::curve::Curve;
+use crate::protocol::object_kind::ObjectKind;
+use crate::traffic::schedule::curve::Curve;
 
 /// The largest number of devices in a group.
 const MOST_DEVICES: u64 = 100_000;

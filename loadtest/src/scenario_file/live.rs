@@ -1,15 +1,13 @@
 //! The figures of the phase under way, for people who watch a run, and for thresholds that end it early.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use hdrhistogram::Histogram;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::Phase;
 use super::pulse::{self, GeneratorDelay};
 use super::sample::Sample;
 use crate::ledger::latency::Latency;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::population::series::Second;
 
 /// The values of the last second that `/metrics` has, with their names in a sample.
@@ -27,12 +25,12 @@ const GAUGES: [(&str, &str); 6] = [
 pub(super) struct Live(Mutex<SoFar>);
 
 /// The figures of the phase under way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct SoFar {
     /// The number of the phase, and its start in seconds of the run.
     phase: Option<(usize, f64)>,
-    posted: Histogram<u64>,
-    notified: Histogram<u64>,
+    posted: Times,
+    notified: Times,
     failed: u64,
     samples: Vec<Sample>,
     /// Posts accepted, posts failed, notifications and reconnects in the phases before and in this one.
@@ -44,22 +42,18 @@ impl Live {
         Self(Mutex::new(SoFar::of(None)))
     }
 
-    fn so_far(&self) -> MutexGuard<'_, SoFar> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Begins a phase at a second of the run.
     pub(super) fn begin(&self, phase: usize, at: f64) {
-        let mut so_far = self.so_far();
+        let mut so_far = self.0.lock();
         *so_far = SoFar { totals: so_far.totals, ..SoFar::of(Some((phase, at))) };
     }
 
     /// Adds a second with its events, if the run has groups.
     pub(super) fn add(&self, sample: &Sample, events: Option<&Second>) {
-        let mut so_far = self.so_far();
+        let mut so_far = self.0.lock();
         if let Some(events) = events {
-            events.posted.iter().for_each(|micros| so_far.posted.saturating_record((*micros).into()));
-            events.notified.iter().for_each(|micros| so_far.notified.saturating_record((*micros).into()));
+            events.posted.iter().for_each(|micros| so_far.posted.record((*micros).into()));
+            events.notified.iter().for_each(|micros| so_far.notified.record((*micros).into()));
             so_far.failed += events.failed;
             let counts =
                 [events.posted.len() as u64, events.failed, events.notified.len() as u64, events.reconnects];
@@ -70,16 +64,15 @@ impl Live {
 
     /// Returns the 99th percentiles of notifications and of posts so far, in milliseconds, if there are any.
     pub(super) fn p99s(&self) -> [Option<f64>; 2] {
-        let so_far = self.so_far();
-        [&so_far.notified, &so_far.posted]
-            .map(|times| (!times.is_empty()).then(|| times.value_at_quantile(0.99) as f64 / 1000.0))
+        let so_far = self.0.lock();
+        [&so_far.notified, &so_far.posted].map(|times| (!times.is_empty()).then(|| times.ms(0.99)))
     }
 
     /// Returns the figures in the text form of Prometheus: counts of the whole run, the percentiles of the phase
     /// under way,
     /// and the values of the last second.
     pub(super) fn metrics(&self) -> String {
-        let so_far = self.so_far();
+        let so_far = self.0.lock();
         let mut text = String::new();
         let mut add = |name: &str, kind: &str, value: f64| {
             text += &format!("# TYPE loadtest_{name} {kind}\nloadtest_{name} {value}\n");
@@ -99,7 +92,7 @@ impl Live {
             let name = format!("loadtest_{name}_seconds");
             text += &format!("# TYPE {name} summary\n");
             for quantile in [0.5, 0.9, 0.99, 1.0] {
-                let seconds = times.value_at_quantile(quantile) as f64 / 1e6;
+                let seconds = times.micros(quantile) as f64 / 1e6;
                 text += &format!("{name}{{quantile=\"{quantile}\"}} {seconds}\n");
             }
             text += &format!("{name}_sum {}\n", times.mean() * times.len() as f64 / 1e6);
@@ -111,7 +104,7 @@ impl Live {
     /// Returns the first threshold of the phase under way that ends the run because it does not hold, with the figure
     /// that was found. A miss that the delay of the generator itself explains does not end the run.
     pub(super) fn missed(&self, phases: &[Phase], delays: &[GeneratorDelay]) -> Option<String> {
-        let so_far = self.so_far();
+        let so_far = self.0.lock();
         let (number, began) = so_far.phase?;
         let now = so_far.samples.last()?.at;
         let due = |after: std::time::Duration| now - began >= after.as_secs_f64();
@@ -132,8 +125,7 @@ impl Live {
 
 impl SoFar {
     fn of(phase: Option<(usize, f64)>) -> Self {
-        let (posted, notified) = (latency_histogram(), latency_histogram());
-        Self { phase, posted, notified, failed: 0, samples: Vec::new(), totals: [0; 4] }
+        Self { phase, ..Self::default() }
     }
 
     /// Returns the figures in the places in which the report of a phase has them.

@@ -4,9 +4,9 @@ use super::figure::Figure;
 use super::groups::Described;
 use super::phases::Planned;
 use super::threshold::Threshold;
-use crate::object_kind::ObjectKind;
 use crate::population::memory::FEWEST;
 use crate::population::plan::{Act, Dashboards, Group, Listens, PhasePlan, Plan, Transport};
+use crate::protocol::object_kind::ObjectKind;
 
 /// The group or dashboards of a threshold.
 #[derive(Debug, Clone, Copy)]

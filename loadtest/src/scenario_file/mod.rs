@@ -32,6 +32,7 @@ mod mistakes_tests;
 mod outcome;
 mod phases;
 mod pulse;
+pub(crate) mod record;
 mod requests;
 mod run;
 mod sample;

@@ -8,7 +8,7 @@ use super::fields::{self, Fields, meaning, number};
 use super::groups::{Described, Rates, check_acts};
 use super::mistakes::Mistakes;
 use crate::population::plan::{ACTS, Clients, FAULTS, Fault, FaultKind, PhasePlan, Stream};
-use crate::schedule::curve::Curve;
+use crate::traffic::schedule::curve::Curve;
 
 /// A phase, and the conditions that mistakes leave unknown.
 #[derive(Debug)]

@@ -1,9 +1,10 @@
 //! Measures whether the generator itself runs: a task wakes every few milliseconds and notes when it wakes too late. A
 //! generator that stands still delays its posts and its readings, which looks like a slow server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -42,7 +43,7 @@ impl Pulse {
                 if late >= NOTED {
                     let at = due.saturating_duration_since(started).as_secs_f64();
                     let delay = GeneratorDelay { at, ms: late.as_secs_f64() * 1000.0 };
-                    into.lock().unwrap_or_else(PoisonError::into_inner).push(delay);
+                    into.lock().push(delay);
                 }
             }
         });
@@ -51,13 +52,13 @@ impl Pulse {
 
     /// Returns the delays so far.
     pub(super) fn so_far(&self) -> Vec<GeneratorDelay> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.noted.lock().clone()
     }
 
     /// Stops the measurement and returns the delays.
     pub(super) fn stop(self) -> Vec<GeneratorDelay> {
         self.task.abort();
-        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.noted.lock())
     }
 }
 

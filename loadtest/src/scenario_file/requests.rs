@@ -62,7 +62,7 @@ fn body(value: &DeValue<'_>, act: Act, feeders: &[Feeder]) -> Result<Template, S
     if let Some(member) = ADDED.iter().find(|member| members.contains_key(**member)) {
         return Err(format!("the run adds or chooses {member:?} itself; leave it out"));
     }
-    if act == Act::Post(crate::object_kind::ObjectKind::Alarm) && !template.has_sequence() {
+    if act == Act::Post(crate::protocol::object_kind::ObjectKind::Alarm) && !template.has_sequence() {
         return Err(
             "alarms of one type count as repetitions of one alarm; write {{seq}} into its `type`".to_owned()
         );

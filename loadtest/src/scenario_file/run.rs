@@ -18,14 +18,14 @@ use super::outcome::{LoadOutcome, Mark, Outcome, PhaseOutcome, SCHEMA, VERSION};
 use super::pulse::Pulse;
 use super::sample::Sampler;
 use super::{Phase, ScenarioFile, html, junit};
+use crate::cli::interruption::interrupted;
 use crate::cli::{Common, RunFile};
 use crate::devices;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::interruption::interrupted;
 use crate::population::{Assignments, Population};
 use crate::report;
 use crate::scenario;
+use crate::target::Target;
 
 /// The reason why a run ended early after a signal.
 const INTERRUPTED: &str = "interrupted";

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
@@ -12,7 +13,7 @@ use tokio_postgres::{Client, NoTls};
 use super::live::Live;
 use crate::population::Observer;
 use crate::population::series::{Second, quantile};
-use crate::server::process::Process;
+use crate::target::process::Process;
 
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Expensive values are read only once in this many samples: the memory of all processes of PostgreSQL, files, the size
@@ -73,7 +74,7 @@ impl Sampler {
                 if look.count.is_multiple_of(SHOWN_EVERY) && !std::io::stderr().is_terminal() {
                     line(&sample, live.p99s()).iter().for_each(|line| eprintln!("{line}"));
                 }
-                taken.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
+                taken.lock().push(sample);
             }
         });
         Self { samples, task }
@@ -82,7 +83,7 @@ impl Sampler {
     /// Stops sampling and returns all samples.
     pub(super) fn stop(self) -> Vec<Sample> {
         self.task.abort();
-        std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.samples.lock())
     }
 }
 

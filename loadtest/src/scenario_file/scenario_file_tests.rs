@@ -12,7 +12,7 @@ use super::sample::Sample;
 use super::*;
 use crate::cli::{Program, ProgramCommand, Scenario};
 use crate::population::plan::Mode;
-use crate::schedule::curve::Curve;
+use crate::traffic::schedule::curve::Curve;
 
 const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");

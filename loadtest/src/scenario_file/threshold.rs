@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::figure::{self, Figure, Percentile};
 use super::pulse::GeneratorDelay;
 use super::sample::Sample;
-use crate::schedule::quantity::parse;
+use crate::traffic::schedule::quantity::parse;
 
 /// The comparison signs, with the longer ones first.
 const COMPARISONS: [(&str, Comparison); 7] = [

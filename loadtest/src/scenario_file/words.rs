@@ -4,7 +4,7 @@ use super::figure::FIGURES;
 use crate::error::Error;
 use crate::population::plan::FAULTS;
 use crate::population::template::PLACEHOLDERS;
-use crate::schedule::curve;
+use crate::traffic::schedule::curve;
 
 /// The terms of scenario files and reports other than figures.
 const WORDS: [(&str, &str); 18] = [

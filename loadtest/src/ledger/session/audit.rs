@@ -80,7 +80,8 @@ impl SessionLedger {
         is_stored: impl Fn(u32, u32) -> Option<bool>,
     ) -> Vec<SessionAudit> {
         let away = self.away_of(members.clients.clone());
-        let mut audits = Audits { starts: phases, all: vec![SessionAudit::empty(away); phases.len()] };
+        let empty = SessionAudit { away, ..SessionAudit::default() };
+        let mut audits = Audits { starts: phases, all: vec![empty; phases.len()] };
         let mut unacknowledged = HashSet::new();
         for (index, row) in self.rows.iter().enumerate() {
             let (audit, stored) = (audits.at(row.due), is_stored(row.lane, row.sequence));
@@ -136,7 +137,7 @@ impl SessionLedger {
             *highest = sequence.max(*highest);
             let is_same_server = delivery.server as usize == row.server;
             let latency = if is_same_server { &mut audit.same_server } else { &mut audit.other_server };
-            latency.saturating_record(delivery.at.saturating_sub(row.due));
+            latency.record(delivery.at.saturating_sub(row.due));
         }
         heard
     }
@@ -220,7 +221,7 @@ impl Audits<'_> {
             audit.ended_elsewhere += u64::from(cause.is_none());
             if let Some((cause, next)) = cause.zip(client.sessions.get(number + 1)) {
                 let back = next.confirmed.saturating_sub(cause.until);
-                audit.returns.saturating_record(back);
+                audit.returns.record(back);
                 audit.longest_return_ms = audit.longest_return_ms.max(back / 1000);
             }
         }

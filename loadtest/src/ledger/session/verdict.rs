@@ -1,11 +1,10 @@
 //! The figures of the verdict on the sessions of a phase.
 
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{Row, Session, TOPICS};
+use crate::ledger::latency::Times;
 use crate::ledger::latency::{Delay, Latency};
-use crate::ledger::run::latency_histogram;
 
 /// The number of servers that the description of a fault contains, with the start of the use of each.
 const PLACES: usize = 4;
@@ -13,7 +12,7 @@ const PLACES: usize = 4;
 const EXAMPLES: usize = 20;
 
 /// The verdict on a phase. Notifications are counted per client.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Default, Clone, Serialize)]
 pub(crate) struct SessionAudit {
     /// The posts that the server accepted.
     pub(crate) acknowledged: u64,
@@ -59,43 +58,14 @@ pub(crate) struct SessionAudit {
     /// The first faults in words.
     pub(crate) examples: Vec<String>,
     #[serde(skip)]
-    pub(super) same_server: Histogram<u64>,
+    pub(super) same_server: Times,
     #[serde(skip)]
-    pub(super) other_server: Histogram<u64>,
+    pub(super) other_server: Times,
     #[serde(skip)]
-    pub(super) returns: Histogram<u64>,
+    pub(super) returns: Times,
 }
 
 impl SessionAudit {
-    pub(super) fn empty(away: usize) -> Self {
-        Self {
-            acknowledged: 0,
-            not_stored: 0,
-            left: 0,
-            expected: 0,
-            received: 0,
-            told: 0,
-            lost: 0,
-            doubled: 0,
-            reordered: 0,
-            unexpected: 0,
-            old: 0,
-            oldest_ms: 0,
-            stored_unacknowledged: 0,
-            lost_unacknowledged: 0,
-            sessions: 0,
-            moves: 0,
-            ended: 0,
-            ended_elsewhere: 0,
-            away,
-            longest_return_ms: 0,
-            examples: Vec::new(),
-            same_server: latency_histogram(),
-            other_server: latency_histogram(),
-            returns: latency_histogram(),
-        }
-    }
-
     /// Returns whether no notification was lost, doubled, reordered or unexpected.
     pub(crate) fn is_clean(&self) -> bool {
         let faults = [self.lost, self.lost_unacknowledged, self.doubled, self.reordered, self.unexpected];
@@ -103,9 +73,9 @@ impl SessionAudit {
     }
 
     /// Returns the times of all notifications from the due time of the post to their delivery.
-    pub(crate) fn latency(&self) -> Histogram<u64> {
+    pub(crate) fn latency(&self) -> Times {
         let mut latency = self.same_server.clone();
-        latency.add(&self.other_server).expect("all latency histograms have the same bounds");
+        latency.add(&self.other_server);
         latency
     }
 
@@ -124,9 +94,7 @@ impl SessionAudit {
 
     /// Returns the milliseconds by which a quantile is longer at another server than at the server of the post.
     pub(crate) fn added_ms(&self, quantile: f64) -> Option<f64> {
-        let at = |times: &Histogram<u64>| {
-            (!times.is_empty()).then(|| times.value_at_quantile(quantile) as f64 / 1000.0)
-        };
+        let at = |times: &Times| (!times.is_empty()).then(|| times.ms(quantile));
         Some(at(&self.other_server)? - at(&self.same_server)?)
     }
 

@@ -134,7 +134,7 @@ impl Workers {
         let mut phases: Vec<Posted> = Vec::new();
         for worker in &mut self.all {
             let FromWorker::Posted(of_worker) = worker.next().await? else { return Err(worker.unexpected()) };
-            phases.resize_with(of_worker.len().max(phases.len()), Posted::new);
+            phases.resize_with(of_worker.len().max(phases.len()), Posted::default);
             phases.iter_mut().zip(&of_worker).for_each(|(all, of_one)| all.add(of_one));
         }
         // No generator posts any more, so no notification is pending once nothing arrives.

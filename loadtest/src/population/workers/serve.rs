@@ -16,11 +16,11 @@ use super::super::shared::Shared;
 use super::super::world::World;
 use super::protocol::{Assignment, FromWorker, Reader, SECRET, ToWorker, VERSION, secret, split};
 use crate::cli::Common;
+use crate::cli::interruption::interrupted;
 use crate::error::Error;
-use crate::http::target::{self, Target};
-use crate::interruption::interrupted;
 use crate::ledger::run::Run;
 use crate::ledger::session::TOPICS;
+use crate::target::{self, Target};
 
 /// Reads the plan from a scenario file; `None` if the file describes no devices.
 pub(crate) type ReadPlan = fn(&Path, &str, &Common) -> Result<Option<Plan>, Error>;

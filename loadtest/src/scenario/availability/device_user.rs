@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
 
 const NAME: &str = "device_loadtest";
 /// The role that lets it create devices; as their owner it may write their data.
@@ -44,10 +44,7 @@ impl DeviceUser {
             return Err(Error::status(step, response.status, response.body));
         }
         let body = json!({"role": {"name": ROLE}}).to_string();
-        let response = connection.call(step, &admin.post(&format!("{path}/roles"), &body)).await?;
-        if response.status != 201 {
-            return Err(Error::status(step, response.status, response.body));
-        }
+        connection.expect(201, step, &admin.post(&format!("{path}/roles"), &body)).await?;
         Ok(Self { path, target: Arc::new(admin.with_user(&user, &password)) })
     }
 
@@ -61,12 +58,7 @@ impl DeviceUser {
     /// # Errors
     /// The response was not 204.
     pub(super) async fn remove(self, admin: &Target) -> Result<(), Error> {
-        let step = "removing the device user";
-        let mut connection = admin.connect().await?;
-        let response = connection.call(step, &admin.delete(&self.path)).await?;
-        match response.status {
-            204 => Ok(()),
-            status => Err(Error::status(step, status, response.body)),
-        }
+        let request = admin.delete(&self.path);
+        admin.connect().await?.expect(204, "removing the device user", &request).await.map(drop)
     }
 }

@@ -9,10 +9,10 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::{AvailabilityRecord, Silence};
-use crate::body::Kind;
-use crate::http::target::Target;
 use crate::ledger::Outcome;
-use crate::poster::{Poster, Responses};
+use crate::protocol::body::Kind;
+use crate::target::Target;
+use crate::traffic::poster::{Poster, Responses};
 
 /// The number of connections that post.
 const CONNECTIONS: usize = 32;
@@ -64,7 +64,7 @@ impl Heartbeat {
     pub(super) async fn stop(mut self) -> Responses {
         // The conductor owns the sender, so the posters end with it.
         self.conductor.abort();
-        let mut responses = Responses::new();
+        let mut responses = Responses::default();
         while let Some(Ok(poster)) = self.posters.join_next().await {
             responses.add(&poster);
         }
@@ -101,7 +101,7 @@ async fn speak(
         let Some(device) = turn else { return poster.responses };
         let sent = notes.run.now();
         if poster.post(device as u32, &ids[device], sent).await == Outcome::Acknowledged {
-            notes.vigil().heard(device, sent, notes.run.now());
+            notes.vigil.lock().heard(device, sent, notes.run.now());
         }
     }
 }

@@ -6,9 +6,10 @@ mod heartbeat;
 mod vigil;
 mod watcher;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -20,10 +21,10 @@ use super::Bench;
 use crate::cli::Availability;
 use crate::devices;
 use crate::error::Error;
-use crate::http::pages::Page;
 use crate::ledger::run::Run;
 use crate::progress::Progress;
 use crate::report::{Fact, Report};
+use crate::target::pages::{PAGE_SIZE, each_page};
 
 /// The type of the alarm.
 const ALARM_TYPE: &str = "plat_UnavailabilityAlarm";
@@ -57,12 +58,6 @@ struct AvailabilityRecord {
     vigil: Mutex<Vigil>,
 }
 
-impl AvailabilityRecord {
-    fn vigil(&self) -> MutexGuard<'_, Vigil> {
-        self.vigil.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Runs the scenario.
 pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report, Error> {
     let silence = Silence {
@@ -94,7 +89,7 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     heartbeat.speak_again();
     Progress::pass("all speak again", Instant::now() + every).await;
     let cleared = async {
-        while notes.vigil().progress().1 < silence.silent {
+        while notes.vigil.lock().progress().1 < silence.silent {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
@@ -108,12 +103,12 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
     // The server receives a message before its response arrives, so a silence slightly shorter than the interval is
     // correct.
     let earliest = earliest.saturating_sub(micros(DELIVERY));
-    facts.extend(notes.vigil().facts(|device| silence.holds(device), earliest, latest));
+    facts.extend(notes.vigil.lock().facts(|device| silence.holds(device), earliest, latest));
     facts.extend(listed(bench, &ids, silence, started_at).await?);
     facts.push(Fact::number("messages without a 201", responses.failures() as usize, 0));
     facts.push(Fact::number("watchers that ended", usize::from(watcher.is_finished()), 0));
     watcher.abort();
-    let delays = notes.vigil().delays();
+    let delays = notes.vigil.lock().delays();
     let clean = facts.iter().all(|fact| fact.holds);
     let devices_left = bench.remove_devices(Arc::unwrap_or_clone(ids)).await;
     if !bench.common.keep {
@@ -125,7 +120,6 @@ pub(super) async fn run(bench: &Bench, settings: &Availability) -> Result<Report
 
 /// Checks what two of the devices show about themselves while some are silent.
 async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fact>, Error> {
-    let step = "reading a device";
     let mut connection = bench.target.connect().await?;
     let mut facts = Vec::new();
     let kinds =
@@ -135,8 +129,7 @@ async fn shown(bench: &Bench, ids: &[String], silence: Silence) -> Result<Vec<Fa
             continue;
         };
         let request = bench.target.get(&format!("/inventory/managedObjects/{}", ids[device]));
-        let response = connection.call(step, &request).await?;
-        let object: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+        let object: Value = connection.json(200, "reading a device", &request).await?;
         let found = object["plat_Availability"]["status"].as_str().unwrap_or("nothing").to_owned();
         facts.push(Fact { what, holds: found == expected, found, expected: expected.to_owned() });
     }
@@ -150,29 +143,25 @@ async fn listed(
     silence: Silence,
     since: OffsetDateTime,
 ) -> Result<Vec<Fact>, Error> {
-    let step = "listing alarms";
     let silent: std::collections::HashSet<&str> =
         (0..ids.len()).filter(|device| silence.holds(*device)).map(|device| ids[device].as_str()).collect();
     let mut connection = bench.target.connect().await?;
     // The time of the alarm may be that of the last message.
     let since = (since - time::Duration::minutes(5)).replace_nanosecond(0).unwrap_or(since);
     let since = since.format(&Rfc3339).unwrap_or_default();
-    let mut link = Some(format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize=2000"));
+    let first = format!("/alarm/alarms?type={ALARM_TYPE}&dateFrom={since}&pageSize={PAGE_SIZE}");
     let (mut cleared, mut open) = (0, 0);
-    while let Some(path) = link {
-        let response = connection.call(step, &bench.target.get(&path)).await?;
-        if response.status != 200 {
-            return Err(Error::status(step, response.status, response.body));
-        }
-        let page: Value = serde_json::from_slice(response.body).map_err(std::io::Error::from)?;
+    each_page(&bench.target, &mut connection, first, |body| {
+        let page: Value = serde_json::from_slice(body).map_err(std::io::Error::from)?;
         let alarms = page["alarms"].as_array().into_iter().flatten();
         for alarm in
             alarms.filter(|alarm| alarm["source"]["id"].as_str().is_some_and(|id| silent.contains(id)))
         {
             if alarm["status"] == "CLEARED" && alarm["count"] == 1 { cleared += 1 } else { open += 1 }
         }
-        link = Page::read(response.body)?.next;
-    }
+        Ok(())
+    })
+    .await?;
     Ok(vec![
         Fact::number("alarms listed, cleared", cleared, silence.silent),
         Fact::number("alarms listed and still open", open, 0),

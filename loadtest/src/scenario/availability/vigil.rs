@@ -2,7 +2,6 @@
 //! no I/O. Times are microseconds of the run.
 
 use crate::ledger::latency::{Delay, Latency};
-use crate::ledger::run::histogram;
 use crate::report::Fact;
 
 /// The record of a device.
@@ -95,8 +94,8 @@ impl Vigil {
             .iter()
             .filter_map(|watched| Some(watched.cleared_at?.saturating_sub(watched.spoke_again?)));
         vec![
-            Delay { kind: "last message to alarm", latency: Latency::of(&histogram(silences)) },
-            Delay { kind: "message to cleared", latency: Latency::of(&histogram(clearings)) },
+            Delay { kind: "last message to alarm", latency: Latency::of(&silences.collect()) },
+            Delay { kind: "message to cleared", latency: Latency::of(&clearings.collect()) },
         ]
     }
 }

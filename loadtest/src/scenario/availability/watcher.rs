@@ -8,10 +8,10 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::{ALARM_TYPE, AvailabilityRecord};
-use crate::bayeux;
-use crate::bayeux::websocket::WebSocket;
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::websocket::WebSocket;
+use crate::target::Target;
 
 /// Subscribes to all alarms; the task ends only when the session does.
 ///
@@ -42,7 +42,11 @@ fn note(notes: &AvailabilityRecord, devices: &HashMap<String, usize>, frame: &[u
     let now = notes.run.now();
     for (source, is_cleared) in reports(frame) {
         let Some(&device) = devices.get(&source) else { continue };
-        if is_cleared { notes.vigil().cleared(device, now) } else { notes.vigil().raised(device, now) }
+        if is_cleared {
+            notes.vigil.lock().cleared(device, now)
+        } else {
+            notes.vigil.lock().raised(device, now)
+        }
     }
 }
 

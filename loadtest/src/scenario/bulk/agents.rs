@@ -1,20 +1,21 @@
 //! The agents of a bulk operation: each holds a poll with its own credentials and executes the operations it receives
 //!
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use crate::audience::{ClientFailures, Event, all_open};
-use crate::bayeux;
-use crate::bayeux::long_polling::LongPolling;
 use crate::error::Error;
-use crate::http::target::Target;
 use crate::ledger::run::Run;
-use crate::operation_ledger::{OperationLedger, SeenBy};
-use crate::operations::{self, Operation, Status};
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::operations::ledger::{OperationLedger, SeenBy};
+use crate::protocol::operations::{self, Operation, Status};
+use crate::target::Target;
+use crate::traffic::audience::{ClientFailures, Event, all_open};
 
 /// The pause after a response without notifications, so that a server that holds nothing is not polled in a
 /// tight loop.
@@ -26,7 +27,8 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct AgentRecord {
     run: Arc<Run>,
-    ledger: Mutex<OperationLedger>,
+    /// The ledger of operations.
+    pub(crate) ledger: Mutex<OperationLedger>,
 }
 
 impl AgentRecord {
@@ -35,15 +37,10 @@ impl AgentRecord {
         Self { run: Arc::clone(run), ledger: Mutex::new(ledger) }
     }
 
-    /// Returns the ledger of operations.
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, OperationLedger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until `count` operations were seen and all of them are done, at most `limit`.
     pub(crate) async fn all_done(&self, count: usize, limit: Duration) {
         let done = async {
-            while self.ledger().progress() != (count, 0) {
+            while self.ledger.lock().progress() != (count, 0) {
                 tokio::time::sleep(CHECK_INTERVAL).await;
             }
         };
@@ -132,13 +129,13 @@ async fn serve(notes: &AgentRecord, agent: &Agent, session: &mut LongPolling) ->
     }
     // All are recorded on arrival.
     let is_new = |operation: &&Operation| {
-        notes.ledger().seen(agent.number, operation, SeenBy::Notified, notes.run.now())
+        notes.ledger.lock().seen(agent.number, operation, SeenBy::Notified, notes.run.now())
     };
     let new: Vec<&Operation> = notified.iter().filter(is_new).collect();
     for operation in new {
         for status in [Status::Executing, Status::Successful] {
             operations::advance(&agent.target, session.between_polls(), operation, status).await?;
-            notes.ledger().advanced(&operation.id, status, notes.run.now());
+            notes.ledger.lock().advanced(&operation.id, status, notes.run.now());
         }
     }
     session.poll_again().await

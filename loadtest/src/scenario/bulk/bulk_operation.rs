@@ -10,10 +10,10 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::cli::Bulk;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
-use crate::operations::{self, Operation};
 use crate::progress::Progress;
+use crate::protocol::operations::{self, Operation};
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 const PATH: &str = "/devicecontrol/bulkoperations";
 /// The interval of progress requests.
@@ -64,10 +64,6 @@ impl BulkOperation {
     /// # Errors
     /// The response was not 201.
     pub(super) async fn schedule(target: &Arc<Target>, group: &str, ramp: f64) -> Result<Self, Error> {
-        #[derive(Deserialize)]
-        struct Made {
-            id: String,
-        }
         let now = OffsetDateTime::now_utc();
         let now = now.replace_millisecond(now.millisecond()).unwrap_or(now);
         let body = json!({
@@ -76,15 +72,10 @@ impl BulkOperation {
             "creationRamp": ramp,
             "operationPrototype": {"description": "Queued by the load test", "plat_Restart": {}},
         });
-        let step = "scheduling the bulk operation";
+        let request = target.post(PATH, &body.to_string());
         let mut connection = target.connect().await?;
-        let response = connection.call(step, &target.post(PATH, &body.to_string())).await?;
-        match serde_json::from_slice::<Made>(response.body) {
-            Ok(Made { id }) if response.status == 201 => {
-                Ok(Self { id, target: Arc::clone(target), connection })
-            }
-            _ => Err(Error::status(step, response.status, response.body)),
-        }
+        let id = connection.created("scheduling the bulk operation", &request).await?;
+        Ok(Self { id, target: Arc::clone(target), connection })
     }
 
     /// Waits until it is COMPLETED; `None` when that takes more than a minute longer than twice its ramp.
@@ -114,13 +105,8 @@ impl BulkOperation {
     /// # Errors
     /// The response was not 200.
     pub(super) async fn look(&mut self) -> Result<BulkProgress, Error> {
-        let step = "looking at the bulk operation";
         let request = self.target.get(&format!("{PATH}/{}", self.id));
-        let response = self.connection.call(step, &request).await?;
-        match serde_json::from_slice(response.body) {
-            Ok(standing) if response.status == 200 => Ok(standing),
-            _ => Err(Error::status(step, response.status, response.body)),
-        }
+        self.connection.json(200, "looking at the bulk operation", &request).await
     }
 
     /// Returns its operations, by the links `next`.

@@ -1,7 +1,6 @@
 //! The regularity of events: the times between one and the next. Pure data. Times are microseconds.
 
 use crate::ledger::latency::{Delay, Latency};
-use crate::ledger::run::histogram;
 use crate::report::Fact;
 
 /// Times that should be a ramp apart.
@@ -55,7 +54,7 @@ impl Gaps {
 
     /// Returns the distribution of the gaps.
     pub(crate) fn delay(&self) -> Delay {
-        Delay { kind: "gaps", latency: Latency::of(&histogram(self.gaps())) }
+        Delay { kind: "gaps", latency: Latency::of(&self.gaps().collect()) }
     }
 
     fn gaps(&self) -> impl Iterator<Item = u64> {

@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::agents::Agent;
 use crate::cli::Bulk;
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
+use crate::target::Target;
 
 const OBJECTS: &str = "/inventory/managedObjects";
 
@@ -76,16 +75,6 @@ impl Group {
 
 /// Creates an empty group; returns its id.
 async fn make(target: &Target, name: &str) -> Result<String, Error> {
-    #[derive(Deserialize)]
-    struct Made {
-        id: String,
-    }
-    let step = "making the group";
     let body = json!({"name": name, "type": "plat_DeviceGroup", "plat_IsDeviceGroup": {}}).to_string();
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, &target.post(OBJECTS, &body)).await?;
-    match serde_json::from_slice::<Made>(response.body) {
-        Ok(made) if response.status == 201 => Ok(made.id),
-        _ => Err(Error::status(step, response.status, response.body)),
-    }
+    target.connect().await?.created("making the group", &target.post(OBJECTS, &body)).await
 }

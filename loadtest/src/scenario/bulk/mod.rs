@@ -21,8 +21,8 @@ use super::Bench;
 use crate::cli::Bulk;
 use crate::error::Error;
 use crate::ledger::run::Run;
-use crate::operation_ledger::OperationLedger;
-use crate::operations::Operation;
+use crate::protocol::operations::Operation;
+use crate::protocol::operations::ledger::OperationLedger;
 use crate::report::{Fact, Report};
 
 /// Runs the scenario.
@@ -46,7 +46,7 @@ pub(super) async fn run(bench: &Bench, settings: &Bulk) -> Result<Report, Error>
     let mut delays = vec![gaps.delay()];
     if agents.is_some() {
         facts.extend(carried_out(&mut bulk_operation, &notes, &made, group.devices.len()).await?);
-        delays.extend(notes.ledger().delays(&(0..u64::MAX)));
+        delays.extend(notes.ledger.lock().delays(&(0..u64::MAX)));
     }
     let clients = agents.map(Agents::close);
     let ended = clients.as_ref().is_some_and(|clients| clients.ended > 0);
@@ -77,10 +77,10 @@ async fn carried_out(
     made: &[Operation],
     devices: usize,
 ) -> Result<Vec<Fact>, Error> {
-    made.iter().for_each(|operation| notes.ledger().listed(operation));
+    made.iter().for_each(|operation| notes.ledger.lock().listed(operation));
     let progress = bulk_operation.look().await?.progress;
     let mut facts = vec![Fact::number("progress: successful", progress.successful, devices)];
-    facts.extend(notes.ledger().facts(devices..=devices, &(0..u64::MAX)));
+    facts.extend(notes.ledger.lock().facts(devices..=devices, &(0..u64::MAX)));
     Ok(facts)
 }
 

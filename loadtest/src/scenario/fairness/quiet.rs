@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
 use serde_json::json;
 use tokio::runtime;
 use tokio::sync::oneshot;
@@ -15,8 +14,8 @@ use tokio::time::{Instant, sleep_until};
 use super::tenants::create;
 use crate::cli::Fairness;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
+use crate::target::Target;
 
 /// The objects that are read and written.
 const DEVICES: usize = 20;
@@ -34,15 +33,16 @@ pub(super) struct Quiet {
 }
 
 /// Durations in microseconds, and the number of requests that failed.
+#[derive(Default)]
 pub(super) struct Measured {
-    pub(super) latency: Histogram<u64>,
+    pub(super) latency: Times,
     pub(super) failed: u64,
 }
 
 impl Measured {
     /// Returns a percentile in milliseconds.
     pub(super) fn at(&self, quantile: f64) -> f64 {
-        self.latency.value_at_quantile(quantile) as f64 / 1000.0
+        self.latency.ms(quantile)
     }
 }
 
@@ -88,7 +88,7 @@ impl Quiet {
             let (step, rate) = (u64::from(self.connections), f64::from(self.rate));
             connections.spawn(async move {
                 let mut connection = Some(connection);
-                let mut measured = Measured { latency: latency_histogram(), failed: 0 };
+                let mut measured = Measured::default();
                 for number in (first..count).step_by(step as usize) {
                     let due = begin + Duration::from_secs_f64(number as f64 / rate);
                     sleep_until(due).await;
@@ -99,7 +99,7 @@ impl Quiet {
                         }
                         None => None,
                     };
-                    measured.latency.saturating_record(due.elapsed().as_micros() as u64);
+                    measured.latency.record(due.elapsed().as_micros() as u64);
                     if !matches!(status, Some(200 | 201)) {
                         measured.failed += 1;
                         connection = target.connect().await.ok();
@@ -108,12 +108,11 @@ impl Quiet {
                 measured
             });
         }
-        let mut all = Measured { latency: latency_histogram(), failed: 0 };
+        let mut all = Measured::default();
         while let Some(measured) = connections.join_next().await {
             let measured = measured.map_err(std::io::Error::other)?;
             all.failed += measured.failed;
-            // Both histograms have the same bounds.
-            all.latency.add(&measured.latency).map_err(std::io::Error::other)?;
+            all.latency.add(&measured.latency);
         }
         Ok(all)
     }

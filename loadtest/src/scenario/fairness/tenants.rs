@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::json;
 
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::target::Target;
 
 const PATH: &str = "/tenant/tenants";
 const PASSWORD: &str = "loadtest-secret";
@@ -29,7 +29,8 @@ impl Tenants {
                 "id": id, "domain": format!("{id}.example.com"), "company": "Load test",
                 "adminName": "boss", "adminPass": PASSWORD, "adminEmail": "boss@example.com",
             });
-            expect(management, "creating a tenant", &management.post(PATH, &body.to_string()), 201).await?;
+            let request = management.post(PATH, &body.to_string());
+            management.connect().await?.expect(201, "creating a tenant", &request).await?;
         }
         let target = |id: &String| Arc::new(management.with_user(&format!("{id}/boss"), PASSWORD));
         Ok(Self { quiet: target(&ids[0]), noisy: target(&ids[1]), ids })
@@ -53,25 +54,7 @@ impl Tenants {
     }
 }
 
-/// Sends a request that must have this status, and returns the body of its response.
-pub(super) async fn expect(
-    target: &Target,
-    step: &'static str,
-    request: &[u8],
-    status: u16,
-) -> Result<Vec<u8>, Error> {
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, request).await?;
-    match response.status == status {
-        true => Ok(response.body.to_vec()),
-        false => Err(Error::status(step, response.status, response.body)),
-    }
-}
-
 /// Creates an object and returns its id.
 pub(super) async fn create(target: &Target, path: &str, body: &serde_json::Value) -> Result<String, Error> {
-    let step = "creating an object";
-    let created = expect(target, step, &target.post(path, &body.to_string()), 201).await?;
-    let created: serde_json::Value = serde_json::from_slice(&created).unwrap_or_default();
-    created["id"].as_str().map(str::to_owned).ok_or_else(|| Error::status(step, 201, b"no id"))
+    target.connect().await?.created("creating an object", &target.post(path, &body.to_string())).await
 }

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Sending;
-use crate::bayeux::long_polling::LongPolling;
-use crate::bayeux::{REALTIME, notifications};
-use crate::body::Kind;
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::protocol::bayeux::long_polling::LongPolling;
+use crate::protocol::bayeux::{REALTIME, notifications};
+use crate::protocol::body::Kind;
 use crate::report::Fact;
+use crate::target::Target;
 
 const PATH: &str = "/cep/modules";
 /// The longest time until a module produces output.
@@ -28,34 +28,33 @@ pub(super) struct Deployed {
     name: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct UploadedModule {
-    id: String,
-    status: String,
-}
-
 impl Deployed {
     /// Uploads a module, which deploys it. Its name differs from those of earlier runs.
     pub(super) async fn create(target: &Arc<Target>, name: &str, statements: &str) -> Result<Self, Error> {
         let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let name = format!("{name}_{}", since.as_millis());
         let request = target.post_text(PATH, &format!("module {name};\n{statements}"));
-        let answered = ask(target, "uploading a module", &request, 201).await?;
-        Ok(Self { target: Arc::clone(target), id: answered.id, name })
+        let id = target.connect().await?.created("uploading a module", &request).await?;
+        Ok(Self { target: Arc::clone(target), id, name })
     }
 
     /// Sets the status to `DEPLOYED` or `NOT_DEPLOYED`.
     pub(super) async fn set_status(&self, status: &str) -> Result<(), Error> {
         let body = serde_json::json!({"status": status}).to_string();
         let request = self.target.put(&format!("{PATH}/{}", self.id), &body);
-        ask(&self.target, "changing the status of a module", &request, 200).await.map(drop)
+        let step = "changing the status of a module";
+        self.target.connect().await?.expect(200, step, &request).await.map(drop)
     }
 
     /// Returns whether it is still deployed: a module that exceeds its budgets is switched off.
     async fn is_deployed(&self) -> Result<bool, Error> {
+        #[derive(Deserialize)]
+        struct Module {
+            status: String,
+        }
         let request = self.target.get(&format!("{PATH}/{}", self.id));
-        let answered = ask(&self.target, "reading a module", &request, 200).await?;
-        Ok(answered.status == "DEPLOYED")
+        let module: Module = self.target.connect().await?.json(200, "reading a module", &request).await?;
+        Ok(module.status == "DEPLOYED")
     }
 
     /// Sends measurements until the module produces a row, and returns the row.
@@ -105,17 +104,4 @@ impl Deployed {
             Fact::number("modules removed", usize::from(removed), 1),
         ])
     }
-}
-
-async fn ask(
-    target: &Target,
-    step: &'static str,
-    request: &[u8],
-    expected: u16,
-) -> Result<UploadedModule, Error> {
-    let mut connection = target.connect().await?;
-    let response = connection.call(step, request).await?;
-    let answered = serde_json::from_slice::<UploadedModule>(response.body).ok();
-    let fault = || Error::status(step, response.status, response.body);
-    answered.filter(|_| response.status == expected).ok_or_else(fault)
 }

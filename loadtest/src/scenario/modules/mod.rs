@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Bench;
-use crate::body::Kind;
 use crate::cli::{Cost, Modules};
 use crate::devices;
 use crate::error::Error;
 use crate::ledger::run::Run;
-use crate::poster::Poster;
+use crate::protocol::body::Kind;
 use crate::report::{Fact, Report};
+use crate::traffic::poster::Poster;
 use deployed::Deployed;
 use turns::{Labels, Turns};
 

@@ -8,8 +8,8 @@ use tokio::task::JoinSet;
 
 use super::Sending;
 use super::deployed::Deployed;
-use crate::body::Kind;
 use crate::error::Error;
+use crate::protocol::body::Kind;
 use crate::report::Fact;
 
 /// The number of measurements in a post, which is not measured here.

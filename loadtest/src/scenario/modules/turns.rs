@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::Sending;
 use super::deployed::Deployed;
-use crate::body::Kind;
 use crate::error::Error;
-use crate::poster::Responses;
+use crate::protocol::body::Kind;
 use crate::report::Fact;
 use crate::scenario::open_loop::OpenLoop;
+use crate::traffic::poster::Responses;
 
 /// The time after the last response in which the module may still process events; its CPU time counts.
 const TAIL: Duration = Duration::from_millis(200);
@@ -77,7 +77,7 @@ impl Turns {
 
 impl Side {
     fn new() -> Self {
-        Self { responses: Responses::new(), unsent: 0, late: 0, server: Some(0.0) }
+        Self { responses: Responses::default(), unsent: 0, late: 0, server: Some(0.0) }
     }
 
     async fn take(&mut self, sending: &Sending<'_>, posters: &mut OpenLoop) {
@@ -107,7 +107,7 @@ impl Side {
     }
 
     fn figures(&self) -> String {
-        let at = |quantile| self.responses.latency.value_at_quantile(quantile) as f64 / 1000.0;
+        let at = |quantile| self.responses.latency.ms(quantile);
         let cpu = self.micros().map_or("unknown".to_owned(), |micros| format!("{micros:.2} µs"));
         let server = self.server.unwrap_or_default();
         format!(
@@ -138,7 +138,7 @@ mod tests {
 
     fn side(events: u64, server: Option<f64>) -> Side {
         let mut side = Side { server, ..Side::new() };
-        side.responses.latency.record_n(2000, events).unwrap();
+        side.responses.latency.record_n(2000, events);
         side
     }
 

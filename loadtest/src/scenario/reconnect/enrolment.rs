@@ -6,10 +6,10 @@ use super::storm::ReconnectingDevice;
 use crate::cli::Reconnect;
 use crate::devices;
 use crate::devices::fleet_registration::{Fleet, Rows};
+use crate::devices::random;
 use crate::error::Error;
-use crate::http::target::Target;
-use crate::random;
 use crate::scenario::Bench;
+use crate::target::Target;
 
 /// The length of a registered device's password, so that the requests have the same size.
 const PASSWORD_LENGTH: usize = 20;

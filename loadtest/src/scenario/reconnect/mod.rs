@@ -17,7 +17,7 @@ use crate::cli::Reconnect;
 use crate::error::Error;
 use crate::ledger::latency::{Delay, Latency};
 use crate::report::{Cpu, Fact, Report};
-use crate::server::child::ServerChild;
+use crate::target::child::ServerChild;
 
 /// The time beyond the limit in which the run still waits.
 const OVERTIME: Duration = Duration::from_secs(60);

@@ -1,21 +1,21 @@
 //! The devices that connect: their requests, and the responses.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::error::Error;
-use crate::http::connection::{Beginning, Connection, Response};
-use crate::http::target::Target;
-use crate::ledger::run::latency_histogram;
+use crate::ledger::latency::Times;
 use crate::progress::Progress;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::Fact;
+use crate::target::Target;
+use crate::target::connection::{Beginning, Connection, Response};
 
 /// The pause before a device without a response, or without a connection, tries again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -43,12 +43,12 @@ pub(super) struct Storm {
     is_over: watch::Sender<bool>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seen {
     /// The responses by status, and failures without a response.
     responses: BTreeMap<String, u64>,
     /// The microseconds from the start of the storm until a device sent the poll that is held.
-    latency: Histogram<u64>,
+    latency: Times,
     /// The reason why the first device gave up.
     first_cause: Option<String>,
 }
@@ -65,8 +65,7 @@ enum RequestResult {
 impl Storm {
     /// Starts a storm now.
     pub(super) fn new() -> Self {
-        let seen = Seen { responses: BTreeMap::new(), latency: latency_histogram(), first_cause: None };
-        Self { started: Instant::now(), seen: Mutex::new(seen), is_over: watch::Sender::new(false) }
+        Self { started: Instant::now(), seen: Mutex::default(), is_over: watch::Sender::new(false) }
     }
 
     /// Ends the storm: the server reports that all polls are held, or the time is over.
@@ -98,13 +97,13 @@ impl Storm {
     }
 
     /// Returns the time that each device took until it sent the poll that is held.
-    pub(super) fn latency(&self) -> Histogram<u64> {
-        self.seen().latency.clone()
+    pub(super) fn latency(&self) -> Times {
+        self.seen.lock().latency.clone()
     }
 
     /// Checks that all hold their polls, and that all responses were 200 or 503 with `Retry-After`.
     pub(super) fn facts(&self, devices: usize) -> Vec<Fact> {
-        let seen = self.seen();
+        let seen = self.seen.lock();
         let allowed = ["200", "503"];
         let others = seen.responses.iter().filter(|(answer, _)| !allowed.contains(&answer.as_str()));
         let mut facts = vec![
@@ -117,12 +116,8 @@ impl Storm {
         facts
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn count(&self, answer: &str) {
-        *self.seen().responses.entry(answer.to_owned()).or_default() += 1;
+        *self.seen.lock().responses.entry(answer.to_owned()).or_default() += 1;
     }
 
     /// Runs a device until its poll is held; `None` when it is rejected.
@@ -130,7 +125,7 @@ impl Storm {
         loop {
             match Box::pin(self.hold_poll(&device)).await {
                 Ok((connection, taken)) => {
-                    self.seen().latency.saturating_record(taken.as_micros() as u64);
+                    self.seen.lock().latency.record(taken.as_micros() as u64);
                     return Some(connection);
                 }
                 Err(Error::Io(_) | Error::During { .. } | Error::Timeout(_)) => {
@@ -138,7 +133,7 @@ impl Storm {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => {
-                    self.seen().first_cause.get_or_insert_with(|| error.to_string());
+                    self.seen.lock().first_cause.get_or_insert_with(|| error.to_string());
                     return None;
                 }
             }
@@ -218,8 +213,8 @@ impl Storm {
 }
 
 /// Returns the rate of polls per second, until the last of them.
-fn per_second(latency: &Histogram<u64>) -> String {
-    match latency.max() {
+fn per_second(latency: &Times) -> String {
+    match latency.micros(1.0) {
         0 => "none".into(),
         micros => format!("{:.0}", latency.len() as f64 * 1e6 / micros as f64),
     }
@@ -231,7 +226,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     /// Responds to a handshake and a subscription, reads a poll and sends nothing; returns when it has the
     /// poll.
@@ -275,7 +270,7 @@ mod tests {
             |status, retry_after| storm.count_response(bayeux::HANDSHAKE, response(status, retry_after));
         assert!(matches!(count_response(200, None).await, Ok(RequestResult::Accepted)));
         assert!(matches!(count_response(503, Some(0)).await, Ok(RequestResult::Postponed)));
-        storm.seen().latency.record(5).unwrap();
+        storm.seen.lock().latency.record(5);
         assert!(storm.facts(1).iter().all(|fact| fact.holds));
         assert!(!storm.facts(2).iter().all(|fact| fact.holds));
         assert!(matches!(count_response(503, None).await, Ok(RequestResult::Postponed)));

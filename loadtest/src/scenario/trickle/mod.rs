@@ -6,20 +6,18 @@ mod slow;
 
 use std::sync::Arc;
 
-use hdrhistogram::Histogram;
-
 use self::slow::SlowConnections;
 use super::Bench;
 use super::ordered::{self, Load};
-use crate::audience::{Audience, ClientFailures, ClientSpec, Transport};
 use crate::cli::Trickle;
 use crate::devices;
 use crate::error::Error;
-use crate::ledger::latency::{Delay, Latency};
+use crate::ledger::latency::{Delay, Latency, Times};
 use crate::ledger::run::Run;
 use crate::ledger::{Audit, Watch};
-use crate::poster::{Poster, Responses};
 use crate::report::{Deliveries, Fact, Posts, Report};
+use crate::traffic::audience::{Audience, ClientFailures, ClientSpec, Transport};
+use crate::traffic::poster::{Poster, Responses};
 
 /// The seconds of posting before the measurement.
 const WARM_UP: u64 = 1;
@@ -27,7 +25,7 @@ const WARM_UP: u64 = 1;
 /// The results of the clients that post and poll as usual.
 struct ClientResults {
     responses: Responses,
-    latency: Histogram<u64>,
+    latency: Times,
     clients: ClientFailures,
     ledger: Audit,
 }

@@ -1,20 +1,21 @@
 //! Connections that are slow on purpose. Each reconnects when the server ends it, until all are ended.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::bayeux;
-use crate::bayeux::long_polling;
 use crate::cli::Trickle;
-use crate::http::target::Target;
+use crate::protocol::bayeux;
+use crate::protocol::bayeux::long_polling;
 use crate::report::Fact;
+use crate::target::Target;
 
 /// The longest time until all are open at once; a server that rejects some is measured as well.
 const OPENING: Duration = Duration::from_secs(15);
@@ -110,16 +111,12 @@ impl SlowConnections {
     pub(super) async fn end(mut self) -> Vec<Fact> {
         self.stage.is_over.send_replace(true);
         while self.connections.join_next().await.is_some() {}
-        let endings = self.stage.endings();
+        let endings = self.stage.endings.lock();
         endings.iter().map(|(slow, counts)| Fact::any(slow.label(), format!("{counts:?}"))).collect()
     }
 }
 
 impl SlowState {
-    fn endings(&self) -> MutexGuard<'_, Endings> {
-        self.endings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Runs one connection after the other.
     async fn come_again(self: Arc<Self>, slow: Slow) {
         let mut is_over = self.is_over.subscribe();
@@ -138,7 +135,7 @@ impl SlowState {
     }
 
     fn count(&self, slow: Slow, ending: String) {
-        *self.endings().entry(slow).or_default().entry(ending).or_default() += 1;
+        *self.endings.lock().entry(slow).or_default().entry(ending).or_default() += 1;
     }
 
     /// Runs a connection until the server ends it; returns the kind of ending.
@@ -186,7 +183,7 @@ mod tests {
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::http::target::Reach;
+    use crate::target::Reach;
 
     /// Creates slow connections to a server that reads this many bytes of each, and then responds.
     async fn stage(length: usize, answer: &'static [u8]) -> SlowState {
@@ -235,6 +232,6 @@ mod tests {
         let coming = tokio::spawn(Arc::clone(&stage).come_again(Slow::Silent));
         stage.is_over.send_replace(true);
         coming.await.unwrap();
-        assert_eq!(stage.endings()[&Slow::Silent], BTreeMap::from([("nobody".to_owned(), 1)]));
+        assert_eq!(stage.endings.lock()[&Slow::Silent], BTreeMap::from([("nobody".to_owned(), 1)]));
     }
 }

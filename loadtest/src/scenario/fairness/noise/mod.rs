@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::tenants::{create, expect};
+use super::tenants::create;
 use crate::cli::{Fairness, NoiseKind};
 use crate::error::Error;
-use crate::http::target::Target;
+use crate::target::Target;
 
 /// The number of measurements that a query of series reads, and of those in one request.
 const MEASUREMENTS: usize = 100_000;
@@ -55,7 +56,7 @@ pub(super) async fn prepare(
         NoiseKind::Modules => {
             for number in 0..MODULES {
                 let request = target.post_text("/cep/modules", &module(number));
-                expect(target, "deploying a module", &request, 201).await?;
+                target.connect().await?.expect(201, "deploying a module", &request).await?;
             }
             measurements(target, 10).await?
         }
@@ -83,7 +84,8 @@ async fn queries(target: &Target) -> Result<Vec<Vec<u8>>, Error> {
             .expect("a text grows");
         }
         body.push_str("]}");
-        expect(target, "storing measurements", &target.post("/measurement/measurements", &body), 201).await?;
+        let request = target.post("/measurement/measurements", &body);
+        target.connect().await?.expect(201, "storing measurements", &request).await?;
     }
     let path = format!(
         "/measurement/measurements/series?source={id}&dateFrom=2026-01-01T00:00:00.000Z\
@@ -117,9 +119,7 @@ async fn measurements(target: &Target, devices: usize) -> Result<Vec<Vec<u8>>, E
 async fn file(target: &Target) -> Result<String, Error> {
     let content = "0123456789abcdef".repeat(FILE / 16);
     let request = target.post_file("/inventory/binaries", "file", &content);
-    let created = expect(target, "storing a file", &request, 201).await?;
-    let created: serde_json::Value = serde_json::from_slice(&created).unwrap_or_default();
-    let id = created["id"].as_str().ok_or_else(|| Error::status("storing a file", 201, b"no id"))?;
+    let id = target.connect().await?.created("storing a file", &request).await?;
     Ok(format!("/inventory/binaries/{id}"))
 }
 
@@ -141,7 +141,7 @@ pub(super) struct Noise {
 struct Counted {
     done: AtomicU64,
     failed: AtomicU64,
-    since: std::sync::Mutex<Option<Instant>>,
+    since: Mutex<Option<Instant>>,
 }
 
 impl Noise {
@@ -164,9 +164,7 @@ impl Noise {
     pub(super) fn restart_count(&self) {
         self.counted.done.store(0, Ordering::Relaxed);
         self.counted.failed.store(0, Ordering::Relaxed);
-        if let Ok(mut since) = self.counted.since.lock() {
-            *since = Some(Instant::now());
-        }
+        *self.counted.since.lock() = Some(Instant::now());
         if let Some(polls) = &self.polls {
             polls.restart_count();
         }
@@ -174,7 +172,7 @@ impl Noise {
 
     /// Ends the load and returns its counts in words.
     pub(super) async fn end(mut self) -> String {
-        let since = self.counted.since.lock().ok().and_then(|since| *since);
+        let since = *self.counted.since.lock();
         let seconds = since.map_or(1.0, |since| since.elapsed().as_secs_f64());
         let (done, failed) =
             (self.counted.done.load(Ordering::Relaxed), self.counted.failed.load(Ordering::Relaxed));

@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 
 use super::device;
 use crate::error::Error;
-use crate::http::connection::Connection;
-use crate::http::target::Target;
 use crate::progress::Progress;
+use crate::target::Target;
+use crate::target::connection::Connection;
 
 const PATH: &str = "/notification/realtime";
 /// The number of sessions that are opened at the same time.
