@@ -213,8 +213,7 @@ async fn who_hangs_up_makes_room() {
 
     until("room to wait", async || {
         let attempt = aside(guess(&server, "nobody", HERE, "another"));
-        let waits = tokio::time::timeout(Duration::from_millis(300), attempt).await.is_err();
-        waits
+        tokio::time::timeout(Duration::from_millis(300), attempt).await.is_err()
     })
     .await;
 }

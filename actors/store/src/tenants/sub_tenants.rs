@@ -8,7 +8,7 @@ use platform_model::tenancy::tenant::{LimitOrigin, MANAGEMENT, TenantLimit};
 use crate::Database;
 
 const COUNT_SUB_TENANTS: &str = include_str!("../../../../sql/queries/tenants/count_sub_tenants.sql");
-const COUNT_CREATED: &str = include_str!("../../../../sql/queries/tenants/count_created.sql");
+const LOCK: &str = include_str!("../../../../sql/queries/tenants/lock.sql");
 
 /// Returns how many tenants a tenant created. One statement.
 ///
@@ -32,7 +32,8 @@ pub(super) async fn ensure_room_for_another(
     if parent.as_str() == MANAGEMENT && origins[limit.index()] != LimitOrigin::Tenant {
         return Ok(());
     }
-    let used: i64 = client.query_one(COUNT_CREATED, &[&parent.as_str()]).await?.get(0);
+    client.execute(LOCK, &[&parent.as_str()]).await?;
+    let used: i64 = client.query_one(COUNT_SUB_TENANTS, &[&parent.as_str()]).await?.get(0);
     let (name, used) = (limit.as_str(), used.unsigned_abs());
     if used < allowed { Ok(()) } else { Err(Error::QuotaExceeded { name, allowed, used }) }
 }

@@ -162,11 +162,24 @@ async fn tenant_creates_as_many_tenants_as_its_limit_allows() {
     set(&server, "r1", json!({"subTenants": 2})).await;
     let body = |id: String| super::super::tenant_of(&id);
 
+    // Creations that wait for each other begin before the first one has ended.
+    let database = server.database();
+    let (holder, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    holder.batch_execute("BEGIN; SELECT FROM tenants WHERE id = 'r1' FOR UPDATE").await.unwrap();
     let all = (0..6).map(|n| {
         let (reseller, body) = (reseller.clone(), body(format!("sub{n}")));
         async move { reseller.post("/tenant/tenants", &body).await.status }
     });
-    let statuses = futures_util::future::join_all(all).await;
+    let release = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
+            current_database()";
+        until("two creations that wait", async || database.query(waiting, &[]).await[0].get::<_, i64>(0) > 1)
+            .await;
+        holder.batch_execute("COMMIT").await.unwrap();
+    };
+
+    let (statuses, ()) = tokio::join!(futures_util::future::join_all(all), release);
 
     let created = statuses.iter().filter(|status| **status == 201).count();
     assert_eq!((created, statuses.iter().filter(|status| **status == 403).count()), (2, 4), "{statuses:?}");
