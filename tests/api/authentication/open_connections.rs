@@ -28,7 +28,7 @@ async fn socket_without_a_session_closes_when_its_user_changes() {
 
 #[tokio::test]
 async fn disabled_user_cannot_handshake_over_an_open_socket() {
-    let server = TestServer::shared().await;
+    let server = TestServer::start().await;
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let mut socket = Socket::open(&joe, REALTIME).await;
 

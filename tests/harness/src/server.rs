@@ -227,6 +227,7 @@ impl Shared {
         let mut settings = settings(&database);
         // All tests have one address. Those of wrong passwords must not delay the others.
         settings.limits.free_guesses_per_source = 1_000_000;
+        (settings.limits.token_requests, settings.limits.credential_polls) = (1_000_000, 1_000_000);
         let (running, second) = run_as_the_test_needs(settings, &database).unwrap();
         Self { tests, database, running, second, given: 0 }
     }
