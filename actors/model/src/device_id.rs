@@ -1,4 +1,5 @@
-//! The ids that devices use, from which the names of their users are made (N-05, N-08).
+//! The ids that devices use, from which the names of their users are made (N-05, N-08). It is not
+//! beside registration requests, because `users` knows users of devices by it, and `devices` imports `users`.
 
 use std::sync::Arc;
 
