@@ -1,5 +1,5 @@
 //! The programs of operators: the command line and its client of the REST interface, the private PostgreSQL, the
-//! commands on the database, backups, diagnosis and the demo. Nothing here serves a request.
+//! commands on the database, backups, diagnosis and the demo. The HTTP server is in `platform-web`.
 
 pub mod administration;
 pub mod backup;

@@ -14,9 +14,9 @@ use platform_front::config::{Password, Settings};
 use platform_front::secrets::password::{self, SecretKey};
 use platform_model::applications::application::{self, NewApplication, STANDARD};
 use platform_model::error::{Error, Result};
-use platform_model::id::{ApplicationId, TenantId};
+use platform_model::id::{ApplicationId, MANAGEMENT, TenantId};
 use platform_model::role::{self, Role};
-use platform_model::tenancy::tenant::{MANAGEMENT, NewTenant, parse_domain};
+use platform_model::tenancy::tenant::{NewTenant, parse_domain};
 use platform_model::users::user::{Administration, User, parse_password, parse_user_name};
 use platform_store::{self, Database};
 

@@ -76,9 +76,7 @@ pub(super) async fn prepare_in(
 /// # Errors
 /// There is no such tenant, or the database cannot be used.
 pub async fn remove_from(database: &Database) -> Result<String> {
-    let by =
-        administration::by_operator(database, &TenantId::parse(platform_model::tenancy::tenant::MANAGEMENT)?)
-            .await?;
+    let by = administration::by_operator(database, &TenantId::parse(platform_model::id::MANAGEMENT)?).await?;
     match platform_store::tenants::delete_tenant(database, &by, &TenantId::parse(TENANT)?).await {
         Err(Error::NotFound { .. }) => Err(Error::Invalid(format!("there is no tenant {TENANT} to delete"))),
         done => done.map(|()| format!("deleted the tenant {TENANT} with all its data")),
@@ -102,7 +100,7 @@ pub(super) async fn prepare_at(
             Wire::of(url, user, &password)?.read("/user/currentUser").await?;
             Ok(Account { user: user.into(), password, is_new: false, is_generated: false })
         }
-        Some((platform_model::tenancy::tenant::MANAGEMENT, _)) => {
+        Some((platform_model::id::MANAGEMENT, _)) => {
             let mut management = Wire::of(url, user, &asked(user)?)?;
             let is_generated = chosen.is_none();
             let password = chosen.unwrap_or_else(password::generate);

@@ -10,9 +10,8 @@ use platform_model::applications::application::{
     Application, ApplicationPatch, NewApplication, Secret, ShownApplication,
 };
 use platform_model::error::Error;
-use platform_model::id::{ApplicationId, TenantId};
+use platform_model::id::{ApplicationId, MANAGEMENT, TenantId};
 use platform_model::role;
-use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_store::applications::SeenApplication;
 use platform_store::applications::collection::ApplicationFilter;
 

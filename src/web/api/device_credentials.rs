@@ -10,10 +10,9 @@ use platform_model::device_id::DeviceId;
 use platform_model::devices::device_credentials::DeviceCredentials;
 use platform_model::devices::new_device_request::device_id;
 use platform_model::error::{Error, Noun};
-use platform_model::id::TenantId;
+use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::links::encode;
 use platform_model::role;
-use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::{AnyCaller, Caller, RateLimit, RequestSource};

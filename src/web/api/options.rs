@@ -6,10 +6,9 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::secrets::password::SecretKey;
 use platform_model::error::{Error, Noun};
-use platform_model::id::TenantId;
+use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::limits::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 use platform_model::role;
-use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_model::tenancy::tenant_option::{
     CategoryPatch, ENCRYPTED, Editable, NewTenantOption, OptionCategory, OptionName, SystemOption,
     TOKEN_PUBLIC_KEY, TenantOption, parse_category,

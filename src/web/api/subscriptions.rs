@@ -11,10 +11,9 @@ use platform_actors::Platform;
 use platform_front::secrets::password::SecretKey;
 use platform_model::applications::application::UserPurpose;
 use platform_model::error::{Error, Noun};
-use platform_model::id::{ApplicationId, TenantId};
+use platform_model::id::{ApplicationId, MANAGEMENT, TenantId};
 use platform_model::role;
 use platform_model::tenancy::subscription::{Offer, Subscription};
-use platform_model::tenancy::tenant::MANAGEMENT;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, rt, web};
 use platform_actors::Platform;
 use platform_model::error::Error;
-use platform_model::id::TenantId;
+use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::role;
 use platform_model::tenancy::tenant::{
-    CurrentTenant, LoginOption, MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus,
+    CurrentTenant, LoginOption, NewTenant, Tenant, TenantPatch, TenantStatus,
 };
 use platform_model::users::user::{User, parse_user_name};
 use platform_store::Database;

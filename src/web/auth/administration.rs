@@ -1,10 +1,9 @@
 //! Authorization of administrators: users, groups, roles, options, retention, tenants, sessions and limits (U-04).
 
 use platform_actors::Platform;
-use platform_model::id::TenantId;
+use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::role;
 use platform_model::tenancy::retention::Reach;
-use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_model::tenancy::tenant_option::TOKEN_PUBLIC_KEY;
 use platform_model::users::user::{Administration, User, UserAuthority, parse_user_of_path};
 

@@ -34,13 +34,14 @@ pub struct ManagedObjectUpdate {
     pub patch: Arc<ManagedObjectPatch>,
     /// The time of the change.
     pub time: Timestamp,
-    /// The author of the change.
+    /// The user and the application that requested the change.
     pub by: ChangedBy,
     /// The upload that becomes the file of the object.
     pub file: Option<BinaryId>,
 }
 
-/// The author of a change, for the audit record of a smart rule (Y-05).
+/// The user and the application that requested the change of an object. The audit record of a smart rule names them
+/// (Y-05).
 #[derive(Debug, Clone)]
 pub struct ChangedBy {
     /// The id for the audit record, used if the change is audited.

@@ -6,10 +6,10 @@ mod sub_tenants;
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Noun, Result};
-use platform_model::id::TenantId;
+use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::page::{After, Page, PageRequest};
 use platform_model::tenancy::subscription::ApplicationReferences;
-use platform_model::tenancy::tenant::{MANAGEMENT, NewTenant, Tenant, TenantPatch, TenantStatus};
+use platform_model::tenancy::tenant::{NewTenant, Tenant, TenantPatch, TenantStatus};
 use platform_model::timestamp::Timestamp;
 use platform_model::users::user::{Administration, User};
 use serde_json::value::RawValue;

@@ -2,8 +2,8 @@
 
 use deadpool_postgres::GenericClient;
 use platform_model::error::{Error, Result};
-use platform_model::id::TenantId;
-use platform_model::tenancy::tenant::{LimitOrigin, MANAGEMENT, TenantLimit};
+use platform_model::id::{MANAGEMENT, TenantId};
+use platform_model::tenancy::tenant::{LimitOrigin, TenantLimit};
 
 use crate::Database;
 

@@ -3,8 +3,8 @@
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
+use platform_model::id::MANAGEMENT;
 use platform_model::role;
-use platform_model::tenancy::tenant::MANAGEMENT;
 use platform_model::tenancy::usage::AllTenantsStorage;
 use platform_store::usage::{deployment_storage, find_storage, list_usage_below};
 

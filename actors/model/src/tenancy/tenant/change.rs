@@ -220,7 +220,7 @@ fn custom_properties(body: &mut Body) -> Result<Option<Box<RawValue>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tenancy::tenant::MANAGEMENT;
+    use crate::id::MANAGEMENT;
 
     const COMPLETE: &str = r#"{"domain":"plant7.example.com","company":"Acme","adminName":"admin",
         "adminPass":"secret-7","adminEmail":"a@example.com","self":"x","parent":"other"}"#;

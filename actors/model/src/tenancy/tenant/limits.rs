@@ -243,7 +243,7 @@ pub fn in_force(
 impl Tenant {
     /// Returns the tenant whose limits bound those of this one; `None` for one that tenant `management` created.
     pub fn bounded_by(&self) -> Option<&str> {
-        self.parent.as_deref().filter(|parent| *parent != super::MANAGEMENT)
+        self.parent.as_deref().filter(|parent| *parent != crate::id::MANAGEMENT)
     }
 }
 
