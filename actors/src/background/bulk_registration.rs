@@ -18,11 +18,13 @@ use platform_model::realtime::change::PublishedChange;
 use crate::platform::Platform;
 use crate::writes::Cause;
 
-pub use platform_store::bulk::registration::Registered;
-use platform_store::bulk::registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
-use platform_store::bulk::requests::register_requests;
+pub use platform_store::devices::bulk::registration::Registered;
+use platform_store::devices::bulk::registration::{
+    Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices,
+};
+use platform_store::devices::bulk::requests::register_requests;
+use platform_store::devices::inventory::managed_objects::get_managed_object;
 use platform_store::devices::users::DeviceUser;
-use platform_store::inventory::managed_objects::get_managed_object;
 
 /// The most groups of one file for which UPDATE is published.
 const NOTIFIED_GROUPS: usize = 1000;

@@ -12,17 +12,17 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::publication::Publication;
-use platform_store::announcements::{CarriedOut, Change, RightsChange};
-use platform_store::publications::{DeliveryHold, Receivers};
+use platform_store::realtime::announcements::{CarriedOut, Change, RightsChange};
+use platform_store::realtime::publications::{DeliveryHold, Receivers};
+use platform_store::realtime::watch;
 use platform_store::users;
-use platform_store::watch;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 use crate::heartbeats;
 use crate::session::{ListSubscriptions, RevokeSession, Rights, SessionActor, Verdict, may_receive};
-pub use platform_store::announcements::{Holders, Names};
+pub use platform_store::realtime::announcements::{Holders, Names};
 
 /// The cached entries that are outdated.
 #[derive(Debug, Clone, Copy)]

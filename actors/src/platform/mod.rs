@@ -35,7 +35,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_store::Database;
-use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use platform_store::data::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
 pub use shown_sessions::{FoundSessions, WantedSessions};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::tenancy::tenant::{LimitValues, TenantLimit};
-use platform_store::modules;
-use platform_store::tenant_limits::{Counted, TenantLimits};
-use platform_store::tenants;
+use platform_store::applications::modules;
+use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
+use platform_store::tenancy::tenants;
 
 use super::{Platform, Tenant};
 

@@ -12,7 +12,7 @@ use platform_model::realtime::bayeux::Resource;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::input_stream::InputStream;
 use platform_model::realtime::publication::{Cause, Publication};
-use platform_store::publications::Route;
+use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;

@@ -16,10 +16,10 @@ use platform_front::tls::Tls;
 use platform_model::error::Error;
 use platform_model::links::Links;
 use platform_store::Database;
-use platform_store::binaries;
+use platform_store::data::binaries;
+use platform_store::data::measurements::partitions::make_partitions;
 use platform_store::devices::credentials;
-use platform_store::measurements::partitions::make_partitions;
-use platform_store::session_moves;
+use platform_store::realtime::session_moves;
 use platform_store::statistics::until_next;
 use platform_store::users::access_tokens;
 

@@ -17,9 +17,9 @@ use super::counting::count;
 use super::kinds::{Batch, ChangeOutcome, Statements};
 use super::{Committed, Write, Written};
 use crate::Database;
-use crate::inventory::links::fill_references;
-use crate::module_leases;
-use crate::publications::{self, Checked, TransactionPublications, add};
+use crate::devices::inventory::links::fill_references;
+use crate::leases::module_leases;
+use crate::realtime::publications::{self, Checked, TransactionPublications, add};
 
 /// The outcome of a transaction.
 pub(super) enum Outcome {
