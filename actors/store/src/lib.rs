@@ -1,5 +1,6 @@
-//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one folder per noun. `query` is
-//! the common part of lists, and [`writer`] the group commit.
+//! PostgreSQL, the source of truth. Only this crate sends statements to it. Its nouns are in six rooms, as those of the
+//! [model](platform_model) are, with one module per noun. `query` is the common part of lists, and [`writer`] the group
+//! commit.
 //!
 //! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.

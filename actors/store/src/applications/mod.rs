@@ -1,4 +1,4 @@
-//! Applications in PostgreSQL.
+//! Applications in PostgreSQL, and the event-processing [modules] that are deployed.
 
 pub mod changes;
 pub mod collection;

@@ -1,4 +1,5 @@
-//! Devices: their registration, their users, and their availability.
+//! Devices and other managed objects: the inventory, the registration of devices, their users and their availability,
+//! bulk operations, and the diagnosis of operations, which asks what the inventory knows of the device.
 
 pub mod availability;
 pub mod bulk;

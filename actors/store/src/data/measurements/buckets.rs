@@ -2,7 +2,7 @@
 //!
 //! PostgreSQL reads the range by an index scan over the source and groups it by the bucket of the device's clock. A
 //! parallel plan would not be faster and would take processors from the writers, so none is used. For a source with
-//! rollups, days and hours are computed from its rollups ([`measurement_rollups`]) and the few measurements that are
+//! rollups, days and hours are computed from its rollups ([`rollups`]) and the few measurements that are
 //! not in them. Numbers are doubles here, also those that were sent with more digits than a double holds.
 
 use std::collections::BTreeMap;

@@ -112,9 +112,9 @@ impl Database {
         Ok(Ended::Committed(carried.route(tenant)))
     }
 
-    /// Runs one statement and commits it; with a fence it succeeds only while this process [holds](leases::hold) the
-    /// modules. See [`commit_described`](Self::commit_described). While this server is alone and no fence is
-    /// required, the statement runs as its own transaction.
+    /// Runs one statement and commits it; with a fence it succeeds only while this process
+    /// [holds](module_leases::hold) the modules. See [`commit_described`](Self::commit_described). While this server is
+    /// alone and no fence is required, the statement runs as its own transaction.
     ///
     /// # Errors
     /// `Conflict`, `Timeout`, `Contended`, `Unavailable` or `Database`.
