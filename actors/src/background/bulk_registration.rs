@@ -14,6 +14,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 
 use crate::platform::Platform;
 use crate::writes::Cause;
@@ -188,8 +189,6 @@ impl BulkRegistration {
     /// without this call.
     pub async fn finish(self) {
         for (tenant, groups) in self.changed_groups {
-            let context = self.platform.tenant(&tenant);
-            let context = context.context();
             for id in groups {
                 let database = self.platform.database();
                 // A deleted group has its own notification, and nothing can be published while the database is
@@ -198,7 +197,11 @@ impl BulkRegistration {
                     get_managed_object(database, &tenant, id, WantedReferences::default()).await
                 {
                     let cause = Cause::persistent(&self.uploader.links);
-                    context.publish(id, PublishedChange::ManagedObjectUpdated(Arc::new(group)), cause);
+                    let change = PublishedChange::ManagedObjectUpdated(Arc::new(group));
+                    let publication = Publication::Change { source: id, change, cause };
+                    if let Err(error) = database.publish_stored(&tenant, vec![publication]).await {
+                        tracing::warn!(%error, tenant.id = %tenant, group = %id, "the growth of a group is not published");
+                    }
                 }
             }
         }

@@ -2,6 +2,8 @@
 //! This room also has the list of servers and the connection on which each of them listens.
 
 pub mod announcements;
+pub mod consumers;
+pub mod journal;
 pub(crate) mod panics;
 pub(crate) mod pauses;
 pub mod publications;

@@ -50,6 +50,8 @@ pub enum Change {
     Applications(TenantId),
     /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
+    /// A consumer of notifications was changed, or is read at another server: its readers have to look again.
+    Consumer(TenantId, Box<str>),
     /// A log-in with a wrong password or token failed at one server; the others count it, too. The text is that of
     /// the HTTP layer.
     Guess(TenantId, Box<str>),
@@ -70,6 +72,7 @@ const AVAILABILITY: &str = "+availability/";
 const NAMES: &str = "+names";
 const APPLICATIONS: &str = "+applications";
 const MODULES: &str = "+modules";
+const CONSUMER: &str = "+consumer/";
 const GUESS: &str = "+guess/";
 const IS_APPLIED: &str = "+applied/";
 
@@ -115,6 +118,7 @@ impl Change {
             Self::Names(tenant) => vec![format!("{tenant}/{NAMES}")],
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
+            Self::Consumer(tenant, name) => vec![format!("{tenant}/{CONSUMER}{name}")],
             Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
             Self::IsApplied(tenant, asker) => vec![format!("{tenant}/{IS_APPLIED}{asker}")],
             // It is not announced, because each server detects it by itself.
@@ -130,6 +134,9 @@ impl Change {
         }
         if let Some(guess) = text.strip_prefix(GUESS) {
             return Some(Self::Guess(tenant, guess.into()));
+        }
+        if let Some(name) = text.strip_prefix(CONSUMER) {
+            return Some(Self::Consumer(tenant, name.into()));
         }
         if let Some(asker) = text.strip_prefix(IS_APPLIED) {
             return Some(Self::IsApplied(tenant, asker.into()));
@@ -216,6 +223,7 @@ mod tests {
             Change::Names(tenant.clone()),
             Change::Applications(tenant.clone()),
             Change::Modules(tenant.clone()),
+            Change::Consumer(tenant.clone(), "billing".into()),
             Change::IsApplied(tenant, "0123456789abcdef".into()),
         ]
     }

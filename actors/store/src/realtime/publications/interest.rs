@@ -254,7 +254,10 @@ impl Listening {
             return Ok(());
         };
         match (exist, asserts) {
-            (false, false) => publications.assume_alone(asked_at),
+            (false, false) => {
+                publications.learn_journals(&self.client).await?;
+                publications.assume_alone(asked_at);
+            }
             (false, true) => {
                 self.client.execute(ASSERT_NO_MORE, &[&server]).await?;
             }

@@ -33,6 +33,7 @@
 //! [`outbox`].
 
 mod interest;
+mod journals;
 mod outbox;
 mod payload;
 mod publishing;
@@ -106,6 +107,8 @@ pub struct Publications {
     is_known: AtomicBool,
     /// The number of running transactions that do not assert.
     unasserted: Arc<AtomicUsize>,
+    /// The number of journals that this server is about to begin. Meanwhile every transaction asserts.
+    beginning_journals: AtomicUsize,
     /// The end of the `application_name` of this server's connections to the database.
     token: String,
     lost_at: Mutex<Option<Instant>>,
@@ -143,6 +146,7 @@ impl Publications {
             is_registered: AtomicBool::new(false),
             is_known: AtomicBool::new(false),
             unasserted: Arc::default(),
+            beginning_journals: AtomicUsize::new(0),
             token,
             lost_at: Mutex::default(),
             delivery_holds: Mutex::default(),
@@ -170,6 +174,11 @@ impl Publications {
     /// Returns the pause between two searches for tenants that nobody uses.
     pub fn unused_check(&self) -> Duration {
         (self.unused_timeout / 4).min(LONGEST_UNUSED_CHECK)
+    }
+
+    /// Returns the incarnation of this server process; `None` for a command.
+    pub(crate) fn incarnation(&self) -> Option<i64> {
+        self.server()
     }
 
     /// Returns the incarnation of this server; `None` for a command, to which nothing is published.

@@ -15,6 +15,7 @@ use tokio_postgres::{Row, Statement};
 
 use super::{Checked, NOTIFY, Route, TransactionPublications};
 use crate::leases::module_leases;
+use crate::realtime::journal;
 use crate::{Database, until_uncontended};
 
 /// The outcome of a transaction.
@@ -85,8 +86,21 @@ impl Database {
         }))
     }
 
-    /// Commits a transaction. `describe` reads its publications and is called only if the database sends them.
-    /// Otherwise the caller publishes them before it drops the route.
+    /// Publishes changes that earlier transactions have stored, in a transaction of its own.
+    ///
+    /// # Errors
+    /// `Contended`, `Unavailable` or `Database`.
+    pub async fn publish_stored(&self, tenant: &TenantId, publications: Vec<Publication>) -> Result<()> {
+        self.until_committed(async || {
+            let mut client = self.loader().await?;
+            let transaction = client.transaction().await?;
+            self.commit_published(transaction, tenant, (), publications.clone()).await
+        })
+        .await
+    }
+
+    /// Commits a transaction. `describe` reads its publications and is called only if the transaction carries them.
+    /// Unless the database sends them, the caller publishes them before it drops the route.
     ///
     /// # Errors
     /// `Contended`, `Unavailable` or `Database`.
@@ -102,10 +116,12 @@ impl Database {
                 transaction.rollback().await?;
                 return Ok(Ended::HasToSwitch(tenant));
             }
-            if carried.sends(tenant) {
-                let publications = describe(&transaction).await?;
+            if carried.carries(tenant) {
+                let by_tenant = [(tenant, describe(&transaction).await?)];
                 let notify = transaction.prepare_cached(NOTIFY).await?;
-                carried.send(&transaction, &notify, &[(tenant, publications)]).await?;
+                let append = transaction.prepare_cached(journal::APPEND).await?;
+                carried.append(&transaction, &append, &by_tenant).await?;
+                carried.send(&transaction, &notify, &by_tenant).await?;
             }
         }
         transaction.commit().await?;

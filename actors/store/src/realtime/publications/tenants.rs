@@ -21,6 +21,8 @@ pub(super) struct SharedTenant {
     /// Whether other servers had joined the tenant at the last check. If this is outdated, the next transaction
     /// notices.
     is_shared: AtomicBool,
+    /// Whether the tenant had a journal at the last check. If this is outdated, the next transaction notices.
+    is_journaled: AtomicBool,
     /// Whether this server receives everything that others publish.
     pub(super) is_subscribed: AtomicBool,
     /// Whether the row of this server may be gone although `is_subscribed` is set, because the tenant was suspended or
@@ -96,6 +98,7 @@ impl Tenants {
             Arc::new(SharedTenant {
                 tenant: tenant.clone(),
                 is_shared: AtomicBool::new(false),
+                is_journaled: AtomicBool::new(false),
                 is_subscribed: AtomicBool::new(false),
                 is_stale: AtomicBool::new(false),
                 has_joined: AtomicBool::new(false),
@@ -151,6 +154,14 @@ impl SharedTenant {
                 tracing::info!(%tenant, "no other server subscribes to the tenant or writes it")
             }
         }
+    }
+
+    pub(super) fn is_journaled(&self) -> bool {
+        self.is_journaled.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_journaled(&self, is_journaled: bool) {
+        self.is_journaled.store(is_journaled, Ordering::Release);
     }
 
     /// Notes that a transaction begins.

@@ -1,4 +1,5 @@
-//! The checks and notifications of a transaction, by which its publications are delivered if and only if it commits.
+//! The checks, the journal entries and the notifications of a transaction, by which its publications are delivered if
+//! and only if it commits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,9 +15,10 @@ use tokio_postgres::Statement;
 use super::tenants::SharedTenant;
 use super::{LIST_OTHERS, LocalDelivery, Publications};
 use crate::query::prepared::PreparedQueries;
+use crate::realtime::journal::Entries;
 use crate::realtime::signatures::Signatures;
 
-/// The SQLSTATE that `assert_unshared.sql` raises: another server has joined the tenant.
+/// The SQLSTATE that `assert_unshared.sql` raises: another server has joined the tenant, or it has a journal.
 const SHARED: &str = "PL001";
 
 /// A transaction that does not assert.
@@ -54,6 +56,8 @@ struct Published {
     tenant: Arc<SharedTenant>,
     delivery: Option<LocalDelivery>,
     way: Way,
+    /// Whether the transaction appends the publications to the journal.
+    is_journaled: bool,
 }
 
 /// A transaction whose publications of a tenant the database sends.
@@ -75,15 +79,16 @@ pub(crate) enum Checked {
 }
 
 impl Publications {
-    /// Returns the permission for a transaction that does not assert, if this server is alone. A new server starts
+    /// Returns the permission for a transaction that does not assert, if this server is alone and begins no journal. A
+    /// new server starts
     /// only when no such transaction is running; if this server is paused during one, the new server ends its
     /// connections. So the permission is requested only when the transaction has its connection.
     fn unasserted(&self) -> Option<Unasserted> {
         self.unasserted.fetch_add(1, Ordering::AcqRel);
-        // The counter is incremented before `is_alone` is read, because its writer reads the counter afterwards: one
-        // of the two sees the other.
+        // The counter is incremented before `is_alone` and `beginning_journals` are read, because their writers read
+        // the counter afterwards: one of the two sees the other.
         let unasserted = Unasserted(self.unasserted.clone());
-        self.is_alone().then_some(unasserted)
+        (self.is_alone() && self.beginning_journals.load(Ordering::Acquire) == 0).then_some(unasserted)
     }
 }
 
@@ -113,13 +118,14 @@ impl TransactionPublications {
             // A shared tenant rarely has a moment without running transactions, so a delivery would hold back
             // everything.
             let delivery = (!tenant.is_shared()).then(|| tenant.clone().begin(publications.clone()));
-            Published { tenant, delivery, way: Way::Memory }
+            Published { tenant, delivery, way: Way::Memory, is_journaled: false }
         };
         let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
         let tenants: Vec<Published> = tenants.into_iter().map(published).collect();
         // Until the tenant has returned to memory, its publications may not overtake those that the database sends.
         let is_sent = |published: &Published| published.tenant.is_sent.load(Ordering::Acquire);
-        let unasserted = publications.unasserted().filter(|_| !tenants.iter().any(is_sent));
+        let is_checked = |published: &Published| is_sent(published) || published.tenant.is_journaled();
+        let unasserted = publications.unasserted().filter(|_| !tenants.iter().any(is_checked));
         Self { publications: publications.clone(), tenants, unasserted }
     }
 
@@ -128,21 +134,18 @@ impl TransactionPublications {
         self.tenants.is_empty() || self.unasserted.is_some()
     }
 
-    /// Returns whether other servers have probably joined a tenant. The transaction then checks this before it
-    /// commits.
-    pub(crate) fn are_shared(&self) -> bool {
-        self.unasserted.is_none() && self.tenants.iter().any(|published| published.tenant.is_shared())
+    /// Returns whether other servers have probably joined a tenant, or a tenant probably has a journal. The
+    /// transaction then checks this before it commits.
+    pub(crate) fn have_to_be_checked(&self) -> bool {
+        let is_checked =
+            |published: &Published| published.tenant.is_shared() || published.tenant.is_journaled();
+        self.unasserted.is_none() && self.tenants.iter().any(is_checked)
     }
 
-    /// Returns whether this error means that another server has joined a tenant, and records that for the next
-    /// attempt.
-    pub(crate) fn note_shared(&self, error: &platform_model::error::Error) -> bool {
-        let is_shared = error.has_sql_state(SHARED);
-        if is_shared {
-            // The error does not name the tenant; the next attempt checks each of them.
-            self.tenants.iter().for_each(|published| published.tenant.set_shared(true));
-        }
-        is_shared
+    /// Returns whether this error means that another server has joined a tenant, or that it has a journal. The error
+    /// does not name the tenant, so the transaction is repeated and checks each of them.
+    pub(crate) fn is_refused(error: &platform_model::error::Error) -> bool {
+        error.has_sql_state(SHARED)
     }
 
     /// Gives up the permission not to assert, and the deliveries that [`check`](Self::check) decides about: the
@@ -164,7 +167,7 @@ impl TransactionPublications {
     /// Asserts that no other server has joined the tenants. It is part of the caller's transaction.
     ///
     /// # Errors
-    /// See [`note_shared`](Self::note_shared); `Unavailable` or `Database`.
+    /// See [`is_refused`](Self::is_refused); `Unavailable` or `Database`.
     pub(crate) async fn assert_unshared(
         &self,
         client: &impl GenericClient,
@@ -182,11 +185,13 @@ impl TransactionPublications {
         let changes = |published: &Published| published.tenant.changes.load(Ordering::SeqCst);
         let changes: Vec<usize> = self.tenants.iter().map(changes).collect();
         let rows = client.rows(LIST_OTHERS, &[&self.ids(), &self.publications.server()]).await?;
-        let found: HashMap<String, (bool, bool)> =
-            rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
+        let found: HashMap<String, (bool, bool, bool)> =
+            rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2), row.get(3)))).collect();
         for (published, changes) in self.tenants.iter_mut().zip(changes) {
             let tenant = &published.tenant;
-            let (own, others) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
+            let (own, others, is_journaled) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
+            tenant.set_journaled(is_journaled);
+            published.is_journaled = is_journaled;
             let returns = !others && tenant.is_sent.load(Ordering::Acquire);
             if others && !own || returns {
                 return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
@@ -206,10 +211,34 @@ impl TransactionPublications {
         Ok(Checked::Fine)
     }
 
+    /// Returns whether the publications of a tenant are part of the transaction: it sends them through the database or
+    /// appends them to a journal.
+    pub(crate) fn carries(&self, tenant: &TenantId) -> bool {
+        let is_journaled =
+            |published: &Published| published.tenant.tenant == *tenant && published.is_journaled;
+        self.sends(tenant) || self.tenants.iter().any(is_journaled)
+    }
+
     /// Returns whether the transaction sends the publications of a tenant through the database.
     pub(crate) fn sends(&self, tenant: &TenantId) -> bool {
         let is_it = |published: &&Published| published.tenant.tenant == *tenant;
         matches!(self.tenants.iter().find(is_it), Some(Published { way: Way::Database { .. }, .. }))
+    }
+
+    /// Appends publications to the journals of their tenants. It is part of the caller's transaction, which commits
+    /// afterwards without further locks, because it holds the journals.
+    pub(crate) async fn append(
+        &self,
+        client: &impl GenericClient,
+        statement: &Statement,
+        by_tenant: &[(&TenantId, Vec<Publication>)],
+    ) -> Result<()> {
+        let is_journaled = |tenant: &TenantId| {
+            self.tenants.iter().any(|published| published.tenant.tenant == *tenant && published.is_journaled)
+        };
+        let journaled = by_tenant.iter().filter(|(tenant, _)| is_journaled(tenant));
+        let entries = Entries::of(journaled.map(|(tenant, publications)| (*tenant, &publications[..])));
+        entries.append(client, statement).await
     }
 
     /// Sends publications, which PostgreSQL delivers at the commit, and returns the bytes of each entry. It is part of
@@ -223,7 +252,7 @@ impl TransactionPublications {
         let (mut channels, mut payloads) = (Vec::new(), Vec::new());
         let mut bytes = vec![0; by_tenant.len()];
         for (bytes, (tenant, publications)) in bytes.iter_mut().zip(by_tenant) {
-            if !publications.is_empty() {
+            if !publications.is_empty() && self.sends(tenant) {
                 let (more_channels, more) = self.publications.pieces(tenant, publications);
                 *bytes = more.iter().map(String::len).sum();
                 channels.extend(more_channels);

@@ -43,7 +43,9 @@ const PLAN_BY_INDEX: &str = include_str!("../../../../../sql/queries/tenants/pla
 /// The tables whose rows of one tenant are unbounded, with the rest of their keys. A table comes before the tables its
 /// rows reference, so that deleting a row cascades to few others. Rows of other tables are deleted with the tenant
 /// itself. Applications are deleted first of all, because they have users in other tenants.
-const CONTENTS: [(&str, &str); 24] = [
+const CONTENTS: [(&str, &str); 26] = [
+    ("consumers", "name"),
+    ("journal_notifications", "position, arrived_at"),
     ("subscriptions", "application"),
     ("access_tokens", "hash"),
     ("token_clients", "id"),
