@@ -145,12 +145,12 @@ impl ConsumerReader {
     }
 
     /// Returns the next notifications, at most `most`. Waits until there are some, or until `until`. It may return none
-    /// before, with a later position.
+    /// before, with a later position. Nothing is lost if the future is dropped.
     ///
     /// # Errors
     /// `Err` of the result if something interrupted the reader; `Timeout`, `Unavailable` or `Database` otherwise.
     pub async fn next(&mut self, most: usize, until: Instant) -> Result<Result<Batch, Interruption>> {
-        let mut read = Vec::new();
+        let mut reading = Reading { place: self.place, missed: self.missed, read: Vec::new() };
         loop {
             if let Some(interruption) = self.interruption().await? {
                 return Ok(Err(interruption));
@@ -162,13 +162,11 @@ impl ConsumerReader {
                 (std::pin::pin!(readers.published.notified()), std::pin::pin!(signal.raised()));
             published.as_mut().enable();
             raised.as_mut().enable();
-            let entries = self.readers.tail.after(self.place).await?;
+            let entries = self.readers.tail.after(reading.place).await?;
             let is_end = entries.is_empty();
-            let is_full = self.take(entries, most, &mut read).await?;
-            let has_gap = self.missed.is_some() && is_full;
-            if is_full || has_gap || (!read.is_empty() && is_end) {
-                drop(waiting);
-                return Ok(Ok(self.batch(read)));
+            let is_full = self.take(entries, most, &mut reading).await?;
+            if is_full || (is_end && !reading.read.is_empty()) {
+                return Ok(Ok(self.batch(reading)));
             }
             if !is_end {
                 continue;
@@ -179,12 +177,15 @@ impl ConsumerReader {
             let is_late = timeout_at(until, either).await.is_err();
             drop(waiting);
             if is_late {
-                return Ok(Ok(self.batch(read)));
+                return Ok(Ok(self.batch(reading)));
             }
         }
     }
 
-    fn batch(&self, notifications: Vec<ReadNotification>) -> Batch {
+    fn batch(&mut self, reading: Reading) -> Batch {
+        let Reading { place, missed, read: notifications } = reading;
+        (self.place, self.missed) = (place, missed);
+        self.newest = self.newest.max(place.position);
         Batch {
             position: self.place.position,
             missed: self.missed,
@@ -199,22 +200,23 @@ impl ConsumerReader {
         &mut self,
         entries: Vec<Arc<JournalEntry>>,
         most: usize,
-        read: &mut Vec<ReadNotification>,
+        reading: &mut Reading,
     ) -> Result<bool> {
         let Self { readers, channels, .. } = self;
         let of_entries = entries.iter().map(|entry| &**entry);
         let lineages = lineages(&readers.database, &readers.tenant, channels, of_entries).await?;
-        let first_bytes = self.place.bytes;
+        let begin = self.place.bytes;
         for entry in entries {
             self.newest = self.newest.max(entry.place.position);
-            if entry.place.position != self.place.position + 1 {
-                return self.note_gap(&entry).await.map(|()| true);
+            if entry.place.position != reading.place.position + 1 {
+                return self.note_gap(&entry, reading).await.map(|()| true);
             }
-            self.place = entry.place;
+            reading.place = entry.place;
             if let Some(channel) = channel_of(&self.channels, &entry, &lineages) {
-                read.push(ReadNotification { channel, entry });
+                reading.read.push(ReadNotification { channel, entry });
             }
-            if read.len() >= most || self.place.bytes - first_bytes > BATCH_BYTES && !read.is_empty() {
+            let is_large = reading.place.bytes - begin > BATCH_BYTES && !reading.read.is_empty();
+            if reading.read.len() >= most || is_large {
                 return Ok(true);
             }
         }
@@ -222,15 +224,15 @@ impl ConsumerReader {
     }
 
     /// Notes that the journal has the notifications before an entry no longer.
-    async fn note_gap(&mut self, entry: &JournalEntry) -> Result<()> {
-        let from = self.place.position + 1;
+    async fn note_gap(&self, entry: &JournalEntry, reading: &mut Reading) -> Result<()> {
+        let from = reading.place.position + 1;
         let before = entry.place.position - 1;
         let to =
             Place { position: before, bytes: entry.place.bytes - entry.content.len() as i64, ..entry.place };
         let consumer = (&self.readers.tenant, &*self.request.consumer);
         reading::note_gap(&self.readers.database, consumer, from, to).await?;
-        self.missed = Some(Missed { from: self.missed.map_or(from, |missed| missed.from), to: before });
-        self.place = to;
+        reading.missed = Some(Missed { from: reading.missed.map_or(from, |missed| missed.from), to: before });
+        reading.place = to;
         Ok(())
     }
 
@@ -263,6 +265,13 @@ impl std::fmt::Debug for ConsumerReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConsumerReader").field("consumer", &self.request.consumer).finish_non_exhaustive()
     }
+}
+
+/// A batch that is being read. The reader moves only when it is returned.
+struct Reading {
+    place: Place,
+    missed: Option<Missed>,
+    read: Vec<ReadNotification>,
 }
 
 /// A reader that waits for publications, until it is dropped.
