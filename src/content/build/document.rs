@@ -350,7 +350,8 @@ fn description(given: &Value) -> String {
     let roles: Vec<String> = roles(given).map(|role| format!("`{role}`")).collect();
     let needed = match (given["open"] == true, roles.is_empty(), given.get("or").map(text)) {
         (true, ..) => "No credentials are needed.".to_owned(),
-        (false, true, _) => "No role is needed.".to_owned(),
+        (false, true, None) => "No role is needed.".to_owned(),
+        (false, true, Some(other)) => format!("Requires {other}."),
         (false, false, None) => format!("Requires {}.", roles.join(" or ")),
         (false, false, Some(or)) => format!("Requires {}, or {or}.", roles.join(" or ")),
     };
