@@ -1,6 +1,7 @@
 //! Builds the content that the server serves besides its API. Below `/docs` and at `/openapi.json` it is the document
 //! of all routes from the files in docs/openapi, with pages from that document and from the guides; at `/asyncapi.json`
-//! the document of all channels, from the same files; at `/` it is the [console]. Each file is compressed and becomes part of the binary.
+//! the document of all channels, from the same files; at `/` it is the [console]. Each file is compressed and becomes
+//! part of the binary.
 
 mod command_lines;
 mod console;
