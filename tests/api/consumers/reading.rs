@@ -53,6 +53,23 @@ async fn invalid_parameters_are_rejected() {
 }
 
 #[tokio::test]
+async fn both_http_servers_respond_alike() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    consumer(&admin, "reader", &["/alarms/*"]).await;
+    admin.raise_alarm(&device, "leak").await;
+    // A query that needs decoding is not one for the fast lane.
+    let poll =
+        async |query| admin.get(&format!("{CONSUMERS}/reader/notifications?{query}")).await.expect(200);
+    let (lane, other) = (poll("maxCount=10").await, poll("maxCount=%310").await);
+    assert_eq!(lane.text, other.text);
+    assert_eq!(types(&lane.json()), ["leak"]);
+    for header in ["content-type", "content-length", "keep-alive"] {
+        assert_eq!(lane.header(header), other.header(header), "{header}");
+    }
+    assert!(lane.header("x-request-id").is_some());
+}
+
+#[tokio::test]
 async fn poll_waits_for_the_next_matching_notification() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     consumer(&admin, "reader", &["/alarms/*"]).await;

@@ -1,5 +1,5 @@
 //! Named consumers of notifications, which remember how far they have read while no connection is open
-//! (docs/rules.md#consumers).
+//! (docs/rules.md#named-consumers; B-26 to B-31).
 
 use std::net::IpAddr;
 
