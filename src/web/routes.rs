@@ -145,6 +145,17 @@ fn of_current_user() -> [Path; 4] {
     ]
 }
 
+/// Returns the paths of named consumers. They are set back and forth on a full disk, too.
+fn of_consumers() -> [Path; 4] {
+    let consumer = at("/notification/consumers/{name}").get(consumers::get).without_room_too();
+    [
+        at("/notification/consumers").get(consumers::list).post(consumers::create).reserved(),
+        consumer.put(consumers::update).delete(consumers::remove).reserved(),
+        at(CONSUMER_POLLS).get(consumer_notifications::poll).reserved(),
+        at("/notification/consumers/{name}/events").get(consumer_notifications::events).reserved(),
+    ]
+}
+
 #[rustfmt::skip]
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
@@ -221,7 +232,7 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
-    paths.extend(of_current_user());
+    paths.extend(of_current_user().into_iter().chain(of_consumers()));
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));
@@ -268,11 +279,6 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/system/options").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}").get(options::get_system));
 
-    paths.push(at("/notification/consumers").get(consumers::list).post(consumers::create).reserved());
-    paths.push(at("/notification/consumers/{name}").get(consumers::get).without_room_too().put(consumers::update)
-        .delete(consumers::remove).reserved());
-    paths.push(at(CONSUMER_POLLS).get(consumer_notifications::poll).reserved());
-    paths.push(at("/notification/consumers/{name}/events").get(consumer_notifications::events).reserved());
     paths.push(at("/tenant/sessions").get(sessions::list));
     paths.push(at("/tenant/sessions/{id}").get(sessions::get).delete(sessions::remove));
     paths.push(at("/tenant/statistics").get(statistics::days::list));

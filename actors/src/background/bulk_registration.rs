@@ -200,7 +200,8 @@ impl BulkRegistration {
                     let change = PublishedChange::ManagedObjectUpdated(Arc::new(group));
                     let publication = Publication::Change { source: id, change, cause };
                     if let Err(error) = database.publish_stored(&tenant, vec![publication]).await {
-                        tracing::warn!(%error, tenant.id = %tenant, group = %id, "the growth of a group is not published");
+                        tracing::warn!(%error, tenant.id = %tenant, group = %id,
+                            "a group that grew is not published");
                     }
                 }
             }

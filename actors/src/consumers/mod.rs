@@ -5,8 +5,8 @@
 //! The readers of a tenant share what was read last ([`tail`]). The publication itself only wakes them: what is
 //! delivered always comes from the journal.
 //!
-//! A consumer has one reader (B-31). A new one takes over, at this server through the table of readers here, and from another
-//! server by an announced change.
+//! A consumer has one reader (B-31). A new one takes over, at this server through the table of readers here, and from
+//! another server by an announced change.
 
 mod channels;
 mod reader;

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
-use platform_store::realtime::consumers::reading::{self, Begun, Read, ReadState};
+use platform_store::consumers::reading::{self, Begun, Read, ReadState};
 use platform_store::realtime::journal::{JournalEntry, Place};
 use platform_store::realtime::publications::TenantSubscription;
 use tokio::time::{Instant, timeout_at};

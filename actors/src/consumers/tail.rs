@@ -1,5 +1,5 @@
-//! The end of the journal of a tenant, which its readers share: while they keep up, each entry is read from the database
-//! once for all of them.
+//! The end of the journal of a tenant, which its readers share: while they keep up, each entry is read from the
+//! database once for all of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

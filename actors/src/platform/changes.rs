@@ -157,15 +157,10 @@ impl Platform {
 
     fn forget(&self, change: &Change) {
         let notify = |changed| self.forget.get().into_iter().for_each(|forget| forget(changed));
+        self.interrupt_readers(change);
         match change {
-            Change::Users(tenant, names) => {
-                notify(Changed::Users(tenant, names));
-                self.all_consumers_changed(tenant);
-            }
-            Change::Rights(tenant, of, _) => {
-                notify(Changed::Rights(tenant, of));
-                self.all_consumers_changed(tenant);
-            }
+            Change::Users(tenant, names) => notify(Changed::Users(tenant, names)),
+            Change::Rights(tenant, of, _) => notify(Changed::Rights(tenant, of)),
             Change::Tenant(tenant) => {
                 self.database.publications().tenant_changed(tenant);
                 // A new tenant may be bounded by the one that created it.
@@ -174,7 +169,6 @@ impl Platform {
                 // A suspended tenant has its modules stopped.
                 self.modules.check_soon();
                 notify(Changed::Tenant(tenant));
-                self.all_consumers_changed(tenant);
             }
             Change::Options(tenant) => {
                 self.forget_options(tenant);
@@ -186,20 +180,16 @@ impl Platform {
             // They are loaded before the response.
             Change::Limits(_) => self.database.tenant_limits().outdate(),
             Change::Names(tenant) => self.database.names_changed(tenant),
-            Change::Consumer(tenant, name) => self.consumer_changed(tenant, name),
             Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
-            Change::IsApplied(..) => {}
+            Change::Consumer(..) | Change::IsApplied(..) => {}
             Change::Anything => {
                 self.modules.check_soon();
                 self.database.applications_changed();
                 self.database.any_names_changed();
                 self.database.tenant_limits().outdate();
-                for (_, tenant) in self.known_tenants() {
-                    tenant.forget_options();
-                    tenant.context().consumers.all_changed();
-                }
+                self.tenants.read().values().for_each(|tenant| tenant.forget_options());
                 self.forget_heartbeat_schedule(None);
                 notify(Changed::Anything);
             }

@@ -6,8 +6,9 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::links::Links;
 use platform_model::origin::Origin;
-use platform_store::realtime::consumers::lapse::{self, Lapsed};
-use platform_store::realtime::consumers::reading;
+use platform_store::consumers::lapse::{self, Lapsed};
+use platform_store::consumers::reading;
+use platform_store::realtime::announcements::Change;
 
 use super::Platform;
 use crate::consumers::{ConsumerReader, NewReader};
@@ -60,8 +61,22 @@ impl Platform {
         }
     }
 
+    /// Interrupts the readers of consumers that a change concerns, because their clients have to be checked again.
+    pub(super) fn interrupt_readers(&self, change: &Change) {
+        match change {
+            Change::Consumer(tenant, name) => self.consumer_changed(tenant, name),
+            Change::Users(tenant, _) | Change::Rights(tenant, ..) | Change::Tenant(tenant) => {
+                self.all_consumers_changed(tenant)
+            }
+            Change::Anything => {
+                self.known_tenants().iter().for_each(|(tenant, _)| self.all_consumers_changed(tenant))
+            }
+            _ => {}
+        }
+    }
+
     /// Interrupts the reader of a consumer at this server.
-    pub(super) fn consumer_changed(&self, tenant: &TenantId, consumer: &str) {
+    fn consumer_changed(&self, tenant: &TenantId, consumer: &str) {
         if let Some(tenant) = self.tenants.read().get(tenant) {
             tenant.context().consumers.changed(consumer);
         }

@@ -255,30 +255,39 @@ impl Platform {
         let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
         let places: Vec<_> =
             self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
-        let limits = self.database.tenant_limits().of(id);
-        let environment = Arc::new(SessionEnvironment {
-            id: id.clone(),
-            hub,
-            consumers: consumers.clone(),
-            presence: self.presence.clone(),
-            sessions: sessions.clone(),
-            of_users: Mutex::default(),
-            requested: Requested::default(),
-            limits: self.limits.clone(),
-            of_tenant: limits.clone(),
-            transfers: self.transfers.clone(),
-            counters: self.database.statistics().of(id),
-        });
+        let environment = Arc::new(self.session_environment(id, hub, consumers, sessions.clone()));
         let of_actor = devices.clone();
         Tenant {
             address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(of_actor, places)),
             devices,
             sessions,
+            limits: environment.of_tenant.clone(),
             environment,
             contexts,
             ids: self.ids.clone(),
             sessions_per_user: self.limits().sessions_per_user,
-            limits,
+        }
+    }
+
+    fn session_environment(
+        &self,
+        id: &TenantId,
+        hub: NotificationHub,
+        consumers: Arc<ConsumerReaders>,
+        sessions: Arc<Sessions>,
+    ) -> SessionEnvironment {
+        SessionEnvironment {
+            id: id.clone(),
+            hub,
+            consumers,
+            presence: self.presence.clone(),
+            sessions,
+            of_users: Mutex::default(),
+            requested: Requested::default(),
+            limits: self.limits.clone(),
+            of_tenant: self.database.tenant_limits().of(id),
+            transfers: self.transfers.clone(),
+            counters: self.database.statistics().of(id),
         }
     }
 

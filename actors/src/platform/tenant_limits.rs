@@ -6,7 +6,7 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::tenancy::tenant::{LimitValues, TenantLimit};
 use platform_store::applications::modules;
-use platform_store::realtime::consumers;
+use platform_store::consumers;
 use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
 use platform_store::tenancy::tenants;
 

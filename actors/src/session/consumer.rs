@@ -2,9 +2,9 @@
 //! acknowledgements move the position of the consumer.
 //!
 //! The feed runs on the thread of the session. It stops to read while the client has a window of notifications that it
-//! has not acknowledged, so the rest waits in the journal and the queue never overflows. If the session ends for any reason, its
-//! client handshakes again, at any server, and the consumer continues at its position. A session that moves takes what
-//! its queue has along, and the feed of its new place continues behind it.
+//! has not acknowledged, so the rest waits in the journal and the queue never overflows. If the session ends for any
+//! reason, its client handshakes again, at any server, and the consumer continues at its position. A session that moves
+//! takes what its queue has along, and the feed of its new place continues behind it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Consume(pub ConsumerReader);
 pub(super) struct SessionConsumer {
     name: Box<str>,
     channels: Vec<Pattern>,
-    /// What to acknowledge for each notification in the queue, oldest first.
+    /// The position to acknowledge for each notification in the queue, oldest first.
     positions: VecDeque<JournalPosition>,
     /// The position up to which the journal was read.
     read: JournalPosition,

@@ -8,6 +8,7 @@
 pub mod access;
 pub mod applications;
 mod connect;
+pub mod consumers;
 pub mod data;
 pub mod devices;
 pub mod leases;

@@ -1,5 +1,5 @@
--- Returns the owner, the bounds, the position, its time and the newest position of a consumer ($2) of a tenant ($1), and
--- locks it.
+-- Returns the owner, the bounds, the position, its time and the newest position of a consumer ($2) of a tenant ($1),
+-- and locks it.
 SELECT
     consumers.owner,
     consumers.max_age,

@@ -1,5 +1,5 @@
--- Returns for each of the tenants ($1) whether this server ($2) has joined it, whether others have, and whether it has a
--- journal.
+-- Returns for each of the tenants ($1) whether this server ($2) has joined it, whether others have, and whether it has
+-- a journal.
 SELECT
     tenant,
     EXISTS (SELECT FROM publication_listeners AS own WHERE own.tenant = asked.tenant AND own.server = $2),

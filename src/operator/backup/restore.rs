@@ -118,6 +118,7 @@ impl RestorableBackup {
                 self.fill(&program, url)?;
             }
         }
+        restoration.leave_room_in_journals().await?;
         self.write_key(key.as_file_mut())?;
         key.persist(&place).map_err(|failed| {
             format!("the database is restored, but {} is not: {}", place.display(), failed.error)

@@ -38,9 +38,8 @@ const STREAMED: Duration = Duration::from_secs(30);
 /// `GET /notification/consumers/<name>/notifications`: acknowledges what was handled, and returns the next
 /// notifications. Waits for them for up to `wait` seconds.
 ///
-/// # Errors
-/// 403 for a channel that the caller may no longer receive, 404 for an unknown consumer and for one of another user, 409
-/// when another reader took over, 422 for an invalid parameter.
+/// # Errors 403 for a channel that the caller may no longer receive, 404 for an unknown consumer and for one of another
+/// user, 409 when another reader took over, 422 for an invalid parameter.
 pub async fn poll(
     caller: Caller,
     request: HttpRequest,

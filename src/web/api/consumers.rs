@@ -1,5 +1,5 @@
-//! `/notification/consumers`: named consumers of notifications (docs/rules.md#named-consumers; B-26). Their notifications are read
-//! in [`consumer_notifications`](super::consumer_notifications).
+//! `/notification/consumers`: named consumers of notifications (docs/rules.md#named-consumers; B-26). Their
+//! notifications are read in [`consumer_notifications`](super::consumer_notifications).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use platform_actors::session::Verdict;
 use platform_model::error::{Error, Noun};
 use platform_model::realtime::consumer::{Consumer, ConsumerPatch, NewConsumer};
 use platform_model::role;
-use platform_store::realtime::consumers;
+use platform_store::consumers;
 
 use crate::auth::Caller;
 use crate::auth::channels::{denied, forbidden};
@@ -34,8 +34,8 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     listing.respond("consumers", &page)
 }
 
-/// `POST /notification/consumers`: creates a consumer of the caller. Every write that is acknowledged after the response
-/// is delivered to it.
+/// `POST /notification/consumers`: creates a consumer of the caller. Every write that is acknowledged after the
+/// response is delivered to it.
 ///
 /// # Errors
 /// 403 for a channel that the caller may not receive and when the tenant has as many consumers as it may have, 409 for

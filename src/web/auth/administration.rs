@@ -132,8 +132,8 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
-    /// Returns the authorization to create a consumer of notifications for oneself, or to change one that the caller may
-    /// change.
+    /// Returns the authorization to create a consumer of notifications for oneself, or to change one that the caller
+    /// may change.
     ///
     /// # Errors
     /// `Unavailable` while this server holds no slot.

@@ -2,10 +2,10 @@
 //!
 //! The lane runs in front of actix-http, on the same port, and every connection starts here. As long as the requests of
 //! a connection are plain POSTs to a Bayeux path, or of measurements, alarms or events, or polls of consumers
-//! (`request`), the lane serves them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer` and
-//! the same handlers (`data`, `consumer`) as the other transports. The first other request is passed to actix-http together with all bytes read so far, and
-//! the connection stays there. The lane rejects no request that actix-http might accept, and no connection returns to
-//! it.
+//! (`request`), the lane serves them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer`
+//! and the same handlers (`data`, `consumer`) as the other transports. The first other request is passed to actix-http
+//! together with all bytes read so far, and the connection stays there. The lane rejects no request that actix-http
+//! might accept, and no connection returns to it.
 //!
 //! The session of a held poll writes the response within its call (`direct`); the task of the connection runs only when
 //! the next request arrives.

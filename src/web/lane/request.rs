@@ -52,6 +52,14 @@ impl Verb {
             Self::Get => &Method::GET,
         }
     }
+
+    /// Returns the length of the body, given the content length; `None` if the request is not plain.
+    fn body_length(self, content_length: Option<usize>) -> Option<usize> {
+        match self {
+            Self::Post => content_length,
+            Self::Get => content_length.is_none().then_some(0),
+        }
+    }
 }
 
 /// The result of parsing the bytes received so far.
@@ -156,10 +164,7 @@ impl Outline {
             if !is_line || bytes.get(line - 2..line) != Some(b"\r\n") || is_unusual(header.name) {
                 return None;
             }
-            if outline.fields[..at]
-                .iter()
-                .any(|other| other.name.of(bytes).eq_ignore_ascii_case(header.name.as_bytes()))
-            {
+            if outline.has_field(header.name, at, bytes) {
                 return None;
             }
             match header.name.len() {
@@ -174,12 +179,13 @@ impl Outline {
             }
             outline.fields[at] = field;
         }
-        outline.end = end
-            + match verb {
-                Verb::Post => length?,
-                Verb::Get => length.is_none().then_some(0)?,
-            };
+        outline.end = end + verb.body_length(length)?;
         (host && line + 2 == end).then_some(outline)
+    }
+
+    /// Returns whether one of the first fields has this name.
+    fn has_field(&self, name: &str, first: usize, bytes: &[u8]) -> bool {
+        self.fields[..first].iter().any(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
     }
 
     pub(super) fn value<'b>(&self, name: &HeaderName, bytes: &'b [u8]) -> Option<&'b [u8]> {

@@ -19,14 +19,13 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AcknowledgementExtension, AttachSocket, ClientId, Consume, Disconnect, FrameWriterKey, SessionActor,
-    SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
+    AttachSocket, ClientId, Consume, Disconnect, FrameWriterKey, SessionActor, SessionTemplates,
+    SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::error::Error;
 use platform_model::naming::naming;
 use platform_model::realtime::bayeux::channel::Endpoint;
-use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Advice, Batch, Reply, RequestMessage, error};
 use platform_store::tenancy::tenant_limits::Counted;
 use tokio::time::Instant;
@@ -198,28 +197,11 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::HANDSHAKE_DENIED, Some(Advice::NONE));
             return Ok(());
         };
-        let acknowledgement = if message.acknowledges() {
-            AcknowledgementExtension::Requested
-        } else {
-            AcknowledgementExtension::Absent
-        };
-        let consumer = match Box::pin(self.consumer(&caller, message)).await? {
-            Ok(consumer) => consumer,
-            Err(error) => {
-                replies.refuse(message, Some(channel), &error, Some(Advice::NONE));
-                return Ok(());
-            }
-        };
+        let Some(consumer) = Box::pin(self.consumer(&caller, message, replies)).await? else { return Ok(()) };
+        let (acknowledgement, enabled) = consuming::acknowledgement(message, consumer.as_ref());
         let interval = message.advice().and_then(|advice| advice.interval);
         let (user, expires) = (caller.user.clone(), caller.expires());
         let address = Some(self.source.address());
-        let enabled = match &consumer {
-            None => Acknowledgement::Enabled,
-            Some(consumer) => Acknowledgement::EnabledForConsumer {
-                position: consumer.position(),
-                missed: consumer.missed(),
-            },
-        };
         let new = NewSession { user, expires, interval, acknowledgement, units, address };
         let tenant = self.tenant(&caller);
         let Some(client) = tenant.start_session(new).await? else {
@@ -227,12 +209,8 @@ impl Exchange<'_> {
             return Ok(());
         };
         if let Some(session) = tenant.session(client) {
-            if let Some(consumer) = consumer {
-                session.do_send(Consume(consumer));
-            }
-            if let Some(templates) = self.templates.take() {
-                session.do_send(UseTemplates(templates));
-            }
+            consumer.into_iter().for_each(|consumer| session.do_send(Consume(consumer)));
+            self.templates.take().into_iter().for_each(|templates| session.do_send(UseTemplates(templates)));
             self.detach_others().await;
             self.attach(&session, client, &caller.user).await;
         }
@@ -245,7 +223,7 @@ impl Exchange<'_> {
             client_id: Some(&client.to_string()),
             successful: true,
             advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.default_hold())),
-            ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(enabled),
+            ext: enabled,
             ..Reply::default()
         });
         Ok(())

@@ -1,4 +1,4 @@
-//! Who may create, read and change a consumer.
+//! The rights to create, read and change a consumer.
 
 use super::*;
 

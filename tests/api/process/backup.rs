@@ -296,3 +296,49 @@ async fn restore_that_was_killed_is_undone_or_repeated_and_no_server_starts_mean
     assert_eq!(Caller::new(server.base(), None).get("/health/ready").await.status, 200);
     assert!(!directory.path().join("secret.key.before_restore").exists());
 }
+
+#[tokio::test]
+async fn positions_that_were_used_after_a_backup_are_reported_and_not_used_again() {
+    let (directory, elsewhere) = (scratch_with_data(), scratch());
+    let program = Program::serve(directory.path());
+    let mia = [
+        "admin",
+        "user",
+        "create",
+        "main",
+        "mia",
+        "--password",
+        "first-secret",
+        "--role",
+        "ROLE_INVENTORY_ADMIN",
+    ];
+    succeed(Program::command(directory.path(), &[&mia[..], &["--role", "ROLE_INVENTORY_READ"]].concat()));
+    let caller = |program: &Program| Caller::new(program.base(), Some(("main/mia", "first-secret")));
+    let mia = caller(&program);
+    let consumers = "/notification/consumers";
+    mia.create(consumers, &json!({"name": "reader", "channels": ["/managedobjects/*"]})).await;
+    let poll = async |mia: &Caller, query: &str| {
+        mia.read(&format!("{consumers}/reader/notifications?{query}")).await
+    };
+    mia.create(OBJECTS, &json!({"name": "before"})).await;
+    let before = poll(&mia, "wait=5").await["position"].as_i64().unwrap();
+    poll(&mia, &format!("wait=0&acknowledge={before}")).await;
+    succeed(Program::command(directory.path(), &["backup", "b.zip"]));
+    mia.create(OBJECTS, &json!({"name": "after"})).await;
+    let after = poll(&mia, &format!("wait=5&acknowledge={before}")).await["position"].as_i64().unwrap();
+    assert_eq!(after, before + 1);
+
+    let backup = directory.path().join("b.zip");
+    succeed(Program::command(elsewhere.path(), &["restore", backup.to_str().unwrap()]));
+    let restored = Program::serve(elsewhere.path());
+    let mia = caller(&restored);
+    let gap = poll(&mia, &format!("wait=0&acknowledge={after}")).await;
+    assert_eq!((&gap["recovered"], &gap["missed"]["from"]), (&json!(false), &json!(after)), "{gap}");
+    mia.create(OBJECTS, &json!({"name": "again"})).await;
+    let next = poll(&mia, &format!("wait=5&acknowledge={}", gap["position"])).await;
+    assert_eq!(
+        (&next["recovered"], &next["notifications"][0]["data"]["data"]["name"]),
+        (&json!(true), &json!("again"))
+    );
+    assert!(next["position"].as_i64().unwrap() > after);
+}

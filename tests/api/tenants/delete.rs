@@ -37,6 +37,14 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO user_tokens (tenant, id, user_name, hash, name, scope, created_at, expires_at, ends_at) \
             SELECT $1, n::text, 'user1', ($1 || n)::bytea, 'x', '{READ}', now(), now() + interval '1 hour', \
             now() + interval '1 hour' FROM generate_series(1, 2500) n",
+        "INSERT INTO journals (tenant, is_written, first, newest, bytes, newest_at) \
+            VALUES ($1, false, 1, 2500, 2500, now())",
+        "INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) \
+            SELECT $1, n, now(), n, 0, 1, 'x' FROM generate_series(1, 2500) n",
+        "INSERT INTO consumers (tenant, name, owner, channels, created_at, max_age, max_bytes, position, position_at, \
+                bytes) \
+            SELECT $1, 'consumer' || n, 'user1', '{/alarms/*}', now(), 60, 65536, 2500, now(), 2500 \
+            FROM generate_series(1, 2500) n",
         "INSERT INTO publication_listeners (tenant, server, hears) SELECT $1, server, true FROM publication_servers",
         // Servers delete what belongs to a server that is gone, so these rows belong to the running one.
         "INSERT INTO user_sessions (tenant, user_name, server, clients) \

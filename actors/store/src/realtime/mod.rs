@@ -2,7 +2,6 @@
 //! This room also has the list of servers and the connection on which each of them listens.
 
 pub mod announcements;
-pub mod consumers;
 pub mod journal;
 pub(crate) mod panics;
 pub(crate) mod pauses;

@@ -7,6 +7,8 @@ use crate::{Connection, Database};
 
 pub use migrations::SET_ASIDE;
 
+const LEAVE_ROOM: &str = include_str!("../../../../sql/queries/journals/leave_room.sql");
+
 /// Returns the newest version of the schema that this program knows.
 pub fn newest_schema() -> i64 {
     migrations::newest_version()
@@ -106,6 +108,14 @@ impl Restoration {
     /// `Database`, for example for a role that does not own the schema; nothing has changed then.
     pub async fn set_aside(&self) -> Result<()> {
         self.run("ALTER SCHEMA public RENAME TO before_restore; CREATE SCHEMA public").await
+    }
+
+    /// Leaves room in journals for the positions that were used after the backup, so that none is used again (B-28).
+    ///
+    /// # Errors
+    /// `Database`.
+    pub async fn leave_room_in_journals(&self) -> Result<()> {
+        self.run(LEAVE_ROOM).await
     }
 
     /// Puts the content that was set aside back in its place.

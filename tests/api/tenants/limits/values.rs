@@ -17,7 +17,7 @@ async fn tenant_has_the_defaults_of_the_server_until_something_is_set() {
         json!({"value": null, "from": "server", "usage": null})
     );
     assert_eq!(limits["limits"]["devices"]["value"], 7);
-    assert_eq!(limits["limits"].as_object().unwrap().len(), 12);
+    assert_eq!(limits["limits"].as_object().unwrap().len(), 14);
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Change, announce};
 
-const LAPSE: &str = include_str!("../../../../../sql/queries/consumers/lapse.sql");
-const SUMMARIZE: &str = include_str!("../../../../../sql/queries/consumers/summarize.sql");
+const LAPSE: &str = include_str!("../../../../sql/queries/consumers/lapse.sql");
+const SUMMARIZE: &str = include_str!("../../../../sql/queries/consumers/summarize.sql");
 
 /// A consumer that has lapsed.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub struct Lapsed {
     pub bytes: i64,
 }
 
-/// Lets the consumers lapse whose backlog exceeds a bound, notifies their readers at all servers, and returns them. Each
-/// is returned at one server only.
+/// Lets the consumers lapse whose backlog exceeds a bound, notifies their readers at all servers, and returns them.
+/// Each is returned at one server only.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -1,10 +1,11 @@
 //! Named consumers of notifications in PostgreSQL. A consumer is a row with a position in the journal of its tenant
-//! ([`journal`](crate::realtime::journal)); [`reading`] moves it, and [`lapse`] ends backlogs that are too large or too old.
+//! ([`journal`](crate::realtime::journal)); [`reading`] moves it, and [`lapse`] ends backlogs that are too large or too
+//! old.
 
 pub mod lapse;
 pub mod reading;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
@@ -23,19 +24,19 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
-use crate::realtime::announcements::{Change, change};
+use crate::realtime::announcements::{Announcements, Change, change};
 use crate::realtime::journal::Place;
 use crate::users::audit::audit;
 
-const INSERT: &str = include_str!("../../../../../sql/queries/consumers/insert.sql");
-const LOCK: &str = include_str!("../../../../../sql/queries/consumers/lock.sql");
-const MOVE: &str = include_str!("../../../../../sql/queries/consumers/move.sql");
-const UPDATE_BOUNDS: &str = include_str!("../../../../../sql/queries/consumers/update_bounds.sql");
-const DELETE: &str = include_str!("../../../../../sql/queries/consumers/delete.sql");
-const COUNT: &str = include_str!("../../../../../sql/queries/consumers/count.sql");
-const LOCK_JOURNAL: &str = include_str!("../../../../../sql/queries/journals/lock.sql");
-const END_UNUSED: &str = include_str!("../../../../../sql/queries/journals/end_unused.sql");
-const FIND_PLACE: &str = include_str!("../../../../../sql/queries/journals/find_place.sql");
+const INSERT: &str = include_str!("../../../../sql/queries/consumers/insert.sql");
+const LOCK: &str = include_str!("../../../../sql/queries/consumers/lock.sql");
+const MOVE: &str = include_str!("../../../../sql/queries/consumers/move.sql");
+const UPDATE_BOUNDS: &str = include_str!("../../../../sql/queries/consumers/update_bounds.sql");
+const DELETE: &str = include_str!("../../../../sql/queries/consumers/delete.sql");
+const COUNT: &str = include_str!("../../../../sql/queries/consumers/count.sql");
+const LOCK_JOURNAL: &str = include_str!("../../../../sql/queries/journals/lock.sql");
+const END_UNUSED: &str = include_str!("../../../../sql/queries/journals/end_unused.sql");
+const FIND_PLACE: &str = include_str!("../../../../sql/queries/journals/find_place.sql");
 
 /// The tables of a consumer as it is shown. The reader counts only while its server lives.
 const TABLES: &str = "consumers c \
@@ -63,40 +64,12 @@ pub async fn insert_consumer(
 ) -> Result<Consumer> {
     let tenant = &administration.tenant;
     ensure_bounds(database, tenant, new.bounds)?;
-    let channels: Vec<String> = new.channels.iter().map(ToString::to_string).collect();
     loop {
         database.begin_journal(tenant).await?;
-        let created = change(database, async |transaction, _| {
-            let Some(journal) = lock_journal(transaction, tenant).await? else { return Ok(false) };
-            let place = find_place(transaction, tenant, &journal, new.start).await?;
-            ensure_room_for_another(database, transaction, tenant).await?;
-            let (age, bytes) = stored(new.bounds);
-            let inserted = transaction
-                .run(
-                    INSERT,
-                    &[
-                        &tenant.as_str(),
-                        &new.name,
-                        &owner,
-                        &channels,
-                        &age,
-                        &bytes,
-                        &place.position,
-                        &place.arrived,
-                        &place.bytes,
-                    ],
-                )
-                .await?;
-            if inserted == 0 {
-                return Err(Error::Duplicate { noun: Noun::Consumer, key: new.name.clone() });
-            }
-            let what = AttributeChange::replaced("channels", "", &channels.join(" "));
-            audit(transaction, administration, "Consumer", "Consumer created", new.name.clone(), vec![what])
-                .await?;
-            Ok(true)
-        })
-        .await;
-        match created {
+        let insert = async |transaction: &Transaction<'_>, _: &Announcements| {
+            insert_in_journal(database, transaction, (administration, owner), new).await
+        };
+        match change(database, insert).await {
             Ok(true) => return get_consumer(database, tenant, &new.name).await,
             // The last consumer was deleted after the journal had begun, and ended it.
             Ok(false) => {}
@@ -106,6 +79,32 @@ pub async fn insert_consumer(
             }
         }
     }
+}
+
+/// Stores a consumer and an audit record, as part of the caller's transaction. Returns `false` if the journal is not
+/// written.
+async fn insert_in_journal(
+    database: &Database,
+    transaction: &Transaction<'_>,
+    (administration, owner): (&Administration, &str),
+    new: &NewConsumer,
+) -> Result<bool> {
+    let tenant = &administration.tenant;
+    let Some(journal) = lock_journal(transaction, tenant).await? else { return Ok(false) };
+    let place = find_place(transaction, tenant, &journal, new.start).await?;
+    ensure_room_for_another(database, transaction, tenant).await?;
+    let channels: Vec<String> = new.channels.iter().map(ToString::to_string).collect();
+    let (tenant, (age, bytes)) = (tenant.as_str(), stored(new.bounds));
+    let Place { position, arrived, bytes: before } = place;
+    let inserted = transaction
+        .run(INSERT, &[&tenant, &new.name, &owner, &channels, &age, &bytes, &position, &arrived, &before])
+        .await?;
+    if inserted == 0 {
+        return Err(Error::Duplicate { noun: Noun::Consumer, key: new.name.clone() });
+    }
+    let what = AttributeChange::replaced("channels", "", &channels.join(" "));
+    audit(transaction, administration, "Consumer", "Consumer created", new.name.clone(), vec![what]).await?;
+    Ok(true)
 }
 
 /// Changes the bounds of a consumer, or where it continues, and notifies its readers at all servers.

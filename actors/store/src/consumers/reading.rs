@@ -14,10 +14,10 @@ use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Change, announce};
 use crate::realtime::journal::Place;
 
-const BEGIN_READING: &str = include_str!("../../../../../sql/queries/consumers/begin_reading.sql");
-const NOTE_GAP: &str = include_str!("../../../../../sql/queries/consumers/note_gap.sql");
-const FIND_READER: &str = include_str!("../../../../../sql/queries/consumers/find_reader.sql");
-const END_READING: &str = include_str!("../../../../../sql/queries/consumers/end_reading.sql");
+const BEGIN_READING: &str = include_str!("../../../../sql/queries/consumers/begin_reading.sql");
+const NOTE_GAP: &str = include_str!("../../../../sql/queries/consumers/note_gap.sql");
+const FIND_READER: &str = include_str!("../../../../sql/queries/consumers/find_reader.sql");
+const END_READING: &str = include_str!("../../../../sql/queries/consumers/end_reading.sql");
 
 /// A request for the notifications of a consumer.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ pub struct Begun {
     pub channels: Vec<Pattern>,
     /// The place after which it continues.
     pub place: Place,
-    /// What it missed and has not acknowledged.
+    /// The notifications that it missed, until it acknowledges their end.
     pub missed: Option<Missed>,
     /// The newest position of the journal.
     pub newest: JournalPosition,
