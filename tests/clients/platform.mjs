@@ -137,10 +137,15 @@ export class Platform {
     await this.#post("/alarm/alarms", { ...alarm, ...fragments });
   }
 
-  async #post(where, body) {
+  /** Creates a named consumer of a user. */
+  async createConsumer(user, name, channels) {
+    await this.#post("/notification/consumers", { name, channels }, basic(`main/${user.name}`, user.password));
+  }
+
+  async #post(where, body, authorization = basic("main/admin")) {
     const response = await fetch(`http://127.0.0.1:${this.port}${where}`, {
       method: "POST",
-      headers: { Accept: "application/json", "Content-Type": "application/json", Authorization: basic("main/admin") },
+      headers: { Accept: "application/json", "Content-Type": "application/json", Authorization: authorization },
       body: JSON.stringify(body),
     });
     const text = await response.text();

@@ -11,6 +11,7 @@ import { isInstalled, Proxy } from "./proxies.mjs";
 import { line, summary, table } from "./report.mjs";
 import { stages as cuts } from "./scenarios/cuts.mjs";
 import { stages as children } from "./scenarios/children.mjs";
+import { stages as consumer } from "./scenarios/consumer.mjs";
 import { stages as idle } from "./scenarios/idle.mjs";
 import { stages as proxies } from "./scenarios/proxies.mjs";
 import { stages as rehandshake } from "./scenarios/rehandshake.mjs";
@@ -18,7 +19,7 @@ import { stages as restart } from "./scenarios/restart.mjs";
 import { stages as slowReader } from "./scenarios/slow_reader.mjs";
 import { stages as twoSessions } from "./scenarios/two_sessions.mjs";
 
-const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader, ...proxies];
+const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader, ...consumer, ...proxies];
 
 /** The settings of the servers that stages request; the other stages share a server with the defaults. */
 const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };

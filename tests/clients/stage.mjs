@@ -96,13 +96,13 @@ export class Run {
     }
   }
 
-  async #open(platform, channels, { interval }) {
+  async #open(platform, channels, { interval, consumer }) {
     const { library, transport, credentials, mode } = this.way;
     const { user } = this;
     this.relay = await Relay.open(() => (this.proxy ?? platform).port);
     const authorization = basic(`main/${user.name}`, user.password);
     const inExtension = credentials === "ext";
-    this.watch = new Watch({ token: inExtension && authorization.replace("Basic ", ""), interval });
+    this.watch = new Watch({ token: inExtension && authorization.replace("Basic ", ""), interval, consumer });
     this.#client = LIBRARIES[library]({
       port: this.relay.port,
       transport,

@@ -3,6 +3,8 @@
 
 /** The member of `ext` in which a handshake carries credentials. */
 const AUTHENTICATION = "com.platform.authn";
+/** The member of `ext` in which a handshake names a consumer. */
+const CONSUMER = "com.platform.consumer";
 
 export class Watch {
   /** Handshakes that were sent. */
@@ -31,10 +33,10 @@ export class Watch {
 
   /**
    * `token` is the credential in the handshake's `ext`; `interval` is the lifetime of the session without a connection,
-   * in milliseconds.
+   * in milliseconds; `consumer` is the name of the consumer that the session reads.
    */
-  constructor({ token, interval }) {
-    this.#options = { token, interval };
+  constructor({ token, interval, consumer }) {
+    this.#options = { token, interval, consumer };
   }
 
   /**
@@ -62,7 +64,8 @@ export class Watch {
     }
     if (message.channel !== "/meta/handshake") return;
     this.handshakes += 1;
-    const { token, interval } = this.#options;
+    const { token, interval, consumer } = this.#options;
+    if (consumer) message.ext = { ...message.ext, [CONSUMER]: { name: consumer } };
     if (token) message.ext = { ...message.ext, [AUTHENTICATION]: { token } };
     if (interval) message.advice = { ...message.advice, interval };
   }
