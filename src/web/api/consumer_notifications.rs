@@ -1,6 +1,7 @@
 //! `/notification/consumers/<name>/notifications` and `…/events`: the notifications of a named consumer, by long polls
 //! and as server-sent events (docs/rules.md#named-consumers; B-29, B-32).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header;
@@ -12,6 +13,7 @@ use platform_actors::consumers::{Batch, ConsumerReader, Interruption, NewReader,
 use platform_front::stop::Stop;
 use platform_model::error::{Error, Noun};
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay, parse_position};
+use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
 use tokio::time::Instant;
 
 use crate::auth::Caller;
@@ -38,8 +40,9 @@ const STREAMED: Duration = Duration::from_secs(30);
 /// `GET /notification/consumers/<name>/notifications`: acknowledges what was handled, and returns the next
 /// notifications. Waits for them for up to `wait` seconds.
 ///
-/// # Errors 403 for a channel that the caller may no longer receive, 404 for an unknown consumer and for one of another
-/// user, 409 when another reader took over, 422 for an invalid parameter.
+/// # Errors
+/// 403 for a channel that the caller may no longer receive and when the tenant holds as many polls as it may, 404 for an
+/// unknown consumer and for one of another user, 409 when another reader took over, 422 for an invalid parameter.
 pub async fn poll(
     caller: Caller,
     request: HttpRequest,
@@ -70,6 +73,7 @@ pub(crate) async fn poll_of(
     let wait = Duration::from_secs(wait.into());
     let until = Instant::now() + caller.remaining().map_or(wait, |remaining| remaining.min(wait));
     let mut reader = Box::pin(begin(caller, head, (name, ReaderWay::LongPoll, acknowledged))).await?;
+    let _held = (!wait.is_zero()).then(|| HeldPoll::begin(caller)).transpose()?;
     let read = tokio::select! {
         read = reader.next(most, until) => read?,
         () = stop.begun() => Err(Interruption::Changed),
@@ -117,6 +121,28 @@ pub async fn events(
     // nginx otherwise collects the events.
     response.insert_header(("x-accel-buffering", "no"));
     Ok(response.streaming(Box::pin(events)))
+}
+
+/// A poll that counts for the limit of its tenant (Z-20), until it is dropped.
+struct HeldPoll(Arc<TenantLimits>);
+
+impl HeldPoll {
+    /// Counts a poll.
+    ///
+    /// # Errors
+    /// `QuotaExceeded` when the tenant holds as many as it may.
+    fn begin(caller: &Caller) -> Result<Self> {
+        let held = Self(caller.limits.clone());
+        held.0.add(Counted::HeldPolls);
+        held.0.check(Counted::HeldPolls)?;
+        Ok(held)
+    }
+}
+
+impl Drop for HeldPoll {
+    fn drop(&mut self) {
+        self.0.subtract(Counted::HeldPolls);
+    }
 }
 
 async fn begin(
@@ -186,7 +212,7 @@ fn push_notification(text: &mut String, read: &ReadNotification) {
 /// A stream of server-sent events.
 struct EventStream {
     reader: ConsumerReader,
-    stop: std::sync::Arc<Stop>,
+    stop: Arc<Stop>,
     /// The position at the begin of the stream.
     first: JournalPosition,
     /// When the first notification was sent.

@@ -71,6 +71,7 @@ async fn limits_of_the_tenant_bound_consumers_and_their_backlogs() {
     let server = TestServer::start_with(|settings| {
         settings.limits.tenant_consumers = 2;
         settings.limits.tenant_journal_bytes = 1 << 20;
+        settings.limits.tenant_held_polls = Some(0);
     });
     let (_server, admin) = server.await.with_admin();
     let larger = json!({"name": "large", "channels": ["/alarms/*"], "maxBytes": 1 << 21});
@@ -82,6 +83,9 @@ async fn limits_of_the_tenant_bound_consumers_and_their_backlogs() {
     admin.put(&format!("{CONSUMERS}/one"), &json!({"maxBytes": 1 << 21})).await.expect(422);
     admin.delete(&format!("{CONSUMERS}/one")).await.expect(204);
     admin.create(CONSUMERS, &fitting("three")).await;
+    batch(&admin, "two", "").await;
+    let held = admin.get(&format!("{CONSUMERS}/two/notifications?wait=1")).await;
+    held.expect_message(403, "heldPolls");
 }
 
 #[tokio::test]
