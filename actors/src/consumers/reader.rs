@@ -167,25 +167,20 @@ impl ConsumerReader {
     /// `Err` of the result if something interrupted the reader; `Timeout`, `Unavailable` or `Database` otherwise.
     pub async fn next(&mut self, most: usize, until: Instant) -> Result<Result<Batch, Interruption>> {
         let mut reading = Reading { place: self.place, missed: self.missed, read: Vec::new() };
+        let (readers, signal) = (self.readers.clone(), self.signal.clone());
         loop {
-            if let Some(interruption) = self.interruption().await? {
-                return Ok(Err(interruption));
-            }
-            let (readers, signal) = (self.readers.clone(), self.signal.clone());
             let waiting = Waiting::begin(&readers);
             // Both are registered before the journal is read, so nothing is missed in between.
             let (mut published, mut raised) =
                 (std::pin::pin!(readers.published.notified()), std::pin::pin!(signal.raised()));
             published.as_mut().enable();
             raised.as_mut().enable();
-            let entries = self.readers.tail.after(reading.place).await?;
-            let is_end = entries.is_empty();
-            let is_full = self.take(entries, most, &mut reading).await?;
-            if is_full || (is_end && !reading.read.is_empty()) {
-                return Ok(Ok(self.batch(reading)));
-            }
-            if !is_end {
-                continue;
+            // This future is boxed, so that a reader that waits reserves no memory for it.
+            match Box::pin(self.read_on(most, &mut reading)).await? {
+                Step::Interrupted(interruption) => return Ok(Err(interruption)),
+                Step::Complete => return Ok(Ok(self.batch(reading))),
+                Step::More => continue,
+                Step::End => {}
             }
             let either = async {
                 tokio::select! { () = published => {}, () = raised => {} }
@@ -196,6 +191,21 @@ impl ConsumerReader {
                 return Ok(Ok(self.batch(reading)));
             }
         }
+    }
+
+    /// Reads the next entries of the journal.
+    async fn read_on(&mut self, most: usize, reading: &mut Reading) -> Result<Step> {
+        if let Some(interruption) = self.interruption().await? {
+            return Ok(Step::Interrupted(interruption));
+        }
+        let entries = self.readers.tail.after(reading.place).await?;
+        let is_end = entries.is_empty();
+        let is_full = self.take(entries, most, reading).await?;
+        Ok(match is_end {
+            _ if is_full || (is_end && !reading.read.is_empty()) => Step::Complete,
+            true => Step::End,
+            false => Step::More,
+        })
     }
 
     fn batch(&mut self, reading: Reading) -> Batch {
@@ -286,6 +296,17 @@ impl std::fmt::Debug for ConsumerReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConsumerReader").field("consumer", &self.request.consumer).finish_non_exhaustive()
     }
+}
+
+/// The result of reading the next entries of the journal.
+enum Step {
+    Interrupted(Interruption),
+    /// The batch can be returned.
+    Complete,
+    /// There may be further entries.
+    More,
+    /// This is the end of the journal, and nothing matched.
+    End,
 }
 
 /// A batch that is being read. The reader moves only when it is returned.

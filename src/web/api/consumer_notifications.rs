@@ -65,12 +65,7 @@ pub(crate) async fn poll_of(
     stop: &Stop,
 ) -> Result<(String, Vec<u8>)> {
     let media_type = accepted(head, "notificationBatch")?;
-    let query = Query::parse(query);
-    let most = number(&query, "maxCount", (1, COUNTS.0 as u32))?.map_or(COUNTS.1, |count| count as usize);
-    let wait = number(&query, "wait", (0, LONGEST_WAIT))?.unwrap_or(0);
-    let acknowledged =
-        query.get("acknowledge").map(|text| parse_position("acknowledge", text)).transpose()?;
-    let wait = Duration::from_secs(wait.into());
+    let Parameters { most, wait, acknowledged } = Parameters::parse(&Query::parse(query))?;
     let until = Instant::now() + caller.remaining().map_or(wait, |remaining| remaining.min(wait));
     let mut reader = Box::pin(begin(caller, head, (name, ReaderWay::LongPoll, acknowledged))).await?;
     let _held = (!wait.is_zero()).then(|| HeldPoll::begin(caller)).transpose()?;
@@ -121,6 +116,30 @@ pub async fn events(
     // nginx otherwise collects the events.
     response.insert_header(("x-accel-buffering", "no"));
     Ok(response.streaming(Box::pin(events)))
+}
+
+/// The parameters of a poll.
+struct Parameters {
+    /// The most notifications of the response.
+    most: usize,
+    /// The time for which the poll may be held.
+    wait: Duration,
+    acknowledged: Option<JournalPosition>,
+}
+
+impl Parameters {
+    /// # Errors
+    /// `Invalid` names the parameter, the value and what is allowed.
+    fn parse(query: &Query) -> Result<Self> {
+        let most = number(query, "maxCount", (1, COUNTS.0 as u32))?;
+        let wait = number(query, "wait", (0, LONGEST_WAIT))?.unwrap_or(0);
+        let acknowledged = query.get("acknowledge").map(|text| parse_position("acknowledge", text));
+        Ok(Self {
+            most: most.map_or(COUNTS.1, |count| count as usize),
+            wait: Duration::from_secs(wait.into()),
+            acknowledged: acknowledged.transpose()?,
+        })
+    }
 }
 
 /// A poll that counts for the limit of its tenant (Z-20), until it is dropped.

@@ -39,7 +39,8 @@ pub(super) async fn poll(known: Option<Result<Caller>>, request: Request) -> Lan
     let (caller, closes) = identify(known, &request).await;
     let identity = caller.as_ref().ok().map(Caller::identity);
     let read = match caller {
-        Ok(caller) => shares::of_request(read_by(caller, &request)).await,
+        // The future is boxed, because each layer of futures that take one by value would be as large as it.
+        Ok(caller) => shares::of_request(Box::pin(read_by(caller, &request))).await,
         Err(error) => Err(error),
     };
     let mut response = read.unwrap_or_else(|error| error.answer(&request));
