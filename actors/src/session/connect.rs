@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::realtime::bayeux::Advice;
-use platform_store::tenant_limits::Counted;
+use platform_store::tenancy::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -222,8 +222,12 @@ impl SessionActor {
         if let Some(interval) = connect.interval {
             self.interval = interval;
         }
+        let unacknowledged = self.queue.len();
         if let Some(batch) = connect.acknowledged {
             self.queue.acknowledged(batch);
+        }
+        if let Some(consumer) = &mut self.consumer {
+            consumer.acknowledged(unacknowledged - self.queue.len());
         }
         if connect.carries == ResponseContent::Notifications {
             // The newest connection of the client wins; an older socket may be half open (B-13a).

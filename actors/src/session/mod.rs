@@ -36,6 +36,7 @@
 pub(crate) mod arriving;
 mod client_id;
 mod connect;
+mod consumer;
 mod context;
 pub(crate) mod deliveries;
 pub(crate) mod dispatcher;
@@ -67,6 +68,8 @@ pub use client_id::ClientId;
 pub use connect::{
     Abandoned, Connect, ConnectResponse, FirstConnect, ResponseContent, ResumeConnect, Writing, Written,
 };
+pub use consumer::Consume;
+use consumer::SessionConsumer;
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 pub use ending::Disconnect;
@@ -80,7 +83,7 @@ use platform_model::realtime::bayeux::{Advice, Pattern, error};
 use platform_model::realtime::session_move::SessionTraces;
 use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
-use platform_store::tenant_limits::TenantLimits;
+use platform_store::tenancy::tenant_limits::TenantLimits;
 pub use queue::Delivery;
 pub(crate) use registered::SessionsOfUsers;
 pub use registered::{SessionEntry, Sessions};
@@ -159,6 +162,8 @@ pub struct SessionActor {
     /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
+    /// The consumer that fills the queue. Boxed, because most sessions have none.
+    consumer: Option<Box<SessionConsumer>>,
     parked: Option<Parked>,
     /// Boxed, because most sessions have none.
     socket: Option<Box<Socket>>,
@@ -195,6 +200,7 @@ impl SessionActor {
         let interval = new.interval.unwrap_or(environment.limits.session_interval);
         Self {
             queue: Queue::new(new.acknowledgement),
+            consumer: None,
             due: Instant::now() + interval,
             interval,
             environment,

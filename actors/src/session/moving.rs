@@ -9,8 +9,8 @@ use platform_model::error::Error;
 use platform_model::realtime::session_move::{
     ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames,
 };
-use platform_store::publications::TenantSubscription;
-use platform_store::session_moves::StoredSession;
+use platform_store::realtime::publications::TenantSubscription;
+use platform_store::realtime::session_moves::StoredSession;
 use tokio::time::Instant;
 
 use super::queue::Queue;
@@ -212,6 +212,11 @@ impl Handler<StartMove> for SessionActor {
         if !self.can_leave(&start) {
             return;
         }
+        if self.consumer.is_some() {
+            // Its client handshakes again, and the consumer continues at its position.
+            transfers.tell(to, ServerMessage::Absent { request });
+            return ctx.stop();
+        }
         // Within one server, both places receive the same publications.
         if to == transfers.messages().server() {
             return self.leave(&start, None, ctx);
@@ -315,6 +320,9 @@ impl Handler<HandOver> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
+        if self.consumer.is_some() {
+            return ctx.stop();
+        }
         let destination = match self.moving.as_deref() {
             Some(Moving::Leaving(destination)) => Some(*destination),
             None => None,
