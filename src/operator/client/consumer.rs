@@ -18,8 +18,8 @@ use super::watch::Warning;
 
 const POSITION: &str = "POSITION";
 const FROM: &str = "from";
-/// The seconds for which the server holds a poll, which is less than the timeout of a response.
-const HELD: u64 = 240;
+/// The seconds for which the server holds a poll at most.
+const HELD: u64 = 50;
 /// The most notifications of a batch.
 const BATCH: u64 = 1000;
 /// The pause before the next attempt to reach the server.
