@@ -90,6 +90,9 @@ const BAYEUX: [(&str, Endpoint); 5] = [
     ("/devicecontrol/notifications", Endpoint::Operations),
 ];
 
+/// The long polls of named consumers (B-29).
+const CONSUMER_POLLS: &str = "/notification/consumers/{name}/notifications";
+
 /// The paths of microservices (W-14).
 const SERVICES: &str = "/service/";
 
@@ -114,11 +117,12 @@ pub(crate) fn of_lane() -> impl Iterator<Item = (String, LaneResource)> {
         ("/alarm/alarms", NewData::Alarm),
         ("/event/events", NewData::Event),
     ];
+    let consumers = [(CONSUMER_POLLS.to_owned(), LaneResource::Consumer)];
     let polls = BAYEUX.map(|(path, endpoint)| (path.to_owned(), LaneResource::Polls(endpoint)));
     let writes = writes.map(|(path, data)| (path.to_owned(), LaneResource::Data(data)));
     let with_types =
         bayeux_with_message_types().map(|(path, endpoint)| (path, LaneResource::Polls(endpoint)));
-    polls.into_iter().chain(writes).chain(with_types)
+    polls.into_iter().chain(writes).chain(consumers).chain(with_types)
 }
 
 /// Returns the paths of the blocks of parents, which can only be read (I-03b).
@@ -267,7 +271,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/notification/consumers").get(consumers::list).post(consumers::create).reserved());
     paths.push(at("/notification/consumers/{name}").get(consumers::get).without_room_too().put(consumers::update)
         .delete(consumers::remove).reserved());
-    paths.push(at("/notification/consumers/{name}/notifications").get(consumer_notifications::poll).reserved());
+    paths.push(at(CONSUMER_POLLS).get(consumer_notifications::poll).reserved());
     paths.push(at("/notification/consumers/{name}/events").get(consumer_notifications::events).reserved());
     paths.push(at("/tenant/sessions").get(sessions::list));
     paths.push(at("/tenant/sessions/{id}").get(sessions::get).delete(sessions::remove));

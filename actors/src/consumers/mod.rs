@@ -5,7 +5,7 @@
 //! The readers of a tenant share what was read last ([`tail`]). The publication itself only wakes them: what is
 //! delivered always comes from the journal.
 //!
-//! A consumer has one reader. A new one takes over, at this server through the table of readers here, and from another
+//! A consumer has one reader (B-31). A new one takes over, at this server through the table of readers here, and from another
 //! server by an announced change.
 
 mod channels;
@@ -90,7 +90,7 @@ impl ConsumerReaders {
 
     /// Interrupts all readers, because rights of users changed or publications may have been missed.
     pub(crate) fn all_changed(&self) {
-        self.readers.lock().values().for_each(|known| known.signal.change());
+        self.readers.lock().values().for_each(|known| known.signal.change_rights());
     }
 
     /// Makes a reader the one of its consumer, and ends the earlier one.

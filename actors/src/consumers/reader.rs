@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
-use platform_store::realtime::consumers::reading::{self, Begun, Read};
+use platform_store::realtime::consumers::reading::{self, Begun, Read, ReadState};
 use platform_store::realtime::journal::{JournalEntry, Place};
 use platform_store::realtime::publications::TenantSubscription;
 use tokio::time::{Instant, timeout_at};
@@ -42,8 +42,12 @@ pub struct ConsumerReader {
     signal: Arc<Signal>,
     channels: Vec<Pattern>,
     place: Place,
+    /// The last position that the client acknowledged.
+    acknowledged: JournalPosition,
     missed: Option<Missed>,
     newest: JournalPosition,
+    /// Notifications up to this position are left out.
+    skipped: JournalPosition,
     /// Everything that is published is received while a reader exists.
     _subscription: TenantSubscription,
 }
@@ -105,8 +109,10 @@ impl ConsumerReader {
             signal,
             channels,
             place,
+            acknowledged: place.position,
             missed,
             newest,
+            skipped: 0,
             _subscription: subscription,
         })
     }
@@ -114,6 +120,16 @@ impl ConsumerReader {
     /// Returns the channels of the consumer, which the user has to be allowed to receive.
     pub fn channels(&self) -> &[Pattern] {
         &self.channels
+    }
+
+    /// Returns the name of the consumer.
+    pub fn consumer(&self) -> &str {
+        &self.request.consumer
+    }
+
+    /// Leaves out all notifications up to a position, which the client has or will get otherwise.
+    pub(crate) fn skip(&mut self, to: JournalPosition) {
+        self.skipped = to;
     }
 
     /// Returns what the consumer missed and has not acknowledged.
@@ -140,7 +156,7 @@ impl ConsumerReader {
             acknowledged: Some(position),
         };
         let begun = reading::begin_reading(&self.readers.database, read).await?;
-        self.missed = begun.missed;
+        (self.acknowledged, self.missed) = (begun.place.position, begun.missed);
         Ok(())
     }
 
@@ -212,7 +228,9 @@ impl ConsumerReader {
                 return self.note_gap(&entry, reading).await.map(|()| true);
             }
             reading.place = entry.place;
-            if let Some(channel) = channel_of(&self.channels, &entry, &lineages) {
+            if entry.place.position > self.skipped
+                && let Some(channel) = channel_of(&self.channels, &entry, &lineages)
+            {
                 reading.read.push(ReadNotification { channel, entry });
             }
             let is_large = reading.place.bytes - begin > BATCH_BYTES && !reading.read.is_empty();
@@ -236,19 +254,22 @@ impl ConsumerReader {
         Ok(())
     }
 
-    /// Returns what interrupted the reader. A consumer that is read at another server by now was taken over.
+    /// Returns what interrupted the reader. A consumer that is read at another server by now was taken over, and one at
+    /// another position was moved.
     async fn interruption(&self) -> Result<Option<Interruption>> {
         match self.signal.take() {
             None => Ok(None),
             Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
+            Some(Reason::Rights) => Ok(Some(Interruption::Changed)),
             Some(Reason::Changed) => {
-                let consumer = &*self.request.consumer;
-                let here =
-                    reading::is_read_here(&self.readers.database, &self.readers.tenant, consumer).await?;
-                match here {
-                    Some(true) => Ok(Some(Interruption::Changed)),
-                    Some(false) => Ok(Some(Interruption::Superseded)),
-                    None => Err(Error::not_found(Noun::Consumer, consumer)),
+                let (readers, consumer) = (&self.readers, &*self.request.consumer);
+                let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
+                match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
+                    ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
+                    state if state.has_lapsed || state.position != self.acknowledged => {
+                        Ok(Some(Interruption::Changed))
+                    }
+                    _ => Ok(None),
                 }
             }
         }

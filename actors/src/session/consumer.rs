@@ -2,8 +2,9 @@
 //! acknowledgements move the position of the consumer.
 //!
 //! The feed runs on the thread of the session. It stops to read while the client has a window of notifications that it
-//! has not acknowledged, so the rest waits in the journal and the queue never overflows. Such a session does not move:
-//! if it ends for any reason, its client handshakes again, at any server, and the consumer continues at its position.
+//! has not acknowledged, so the rest waits in the journal and the queue never overflows. If the session ends for any reason, its
+//! client handshakes again, at any server, and the consumer continues at its position. A session that moves takes what
+//! its queue has along, and the feed of its new place continues behind it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +12,13 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::realtime::bayeux::{Advice, Pattern};
-use platform_model::realtime::consumer::JournalPosition;
+use platform_model::realtime::consumer::{JournalPosition, ReaderWay};
+use platform_model::realtime::session_move::ConsumerState;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use super::{ConnectResponse, SessionActor, SessionContext};
-use crate::consumers::{Batch, ConsumerReader, Interruption, ReadNotification};
+use crate::consumers::{Batch, ConsumerReader, Interruption, NewReader, ReadNotification};
 use crate::hub::Notification;
 
 /// The most notifications that a client has not acknowledged.
@@ -39,9 +41,12 @@ pub struct Consume(pub ConsumerReader);
 /// The consumer of a session.
 #[derive(Debug)]
 pub(super) struct SessionConsumer {
+    name: Box<str>,
     channels: Vec<Pattern>,
     /// What to acknowledge for each notification in the queue, oldest first.
     positions: VecDeque<JournalPosition>,
+    /// The position up to which the journal was read.
+    read: JournalPosition,
     acknowledged: mpsc::UnboundedSender<Acknowledged>,
     /// The position at the handshake, until a connect shows that the client has its reply.
     begin: Option<JournalPosition>,
@@ -85,6 +90,7 @@ impl SessionConsumer {
     /// Adds what to acknowledge for the notifications of a batch. The last one stands for everything that was read,
     /// whether or not it matched.
     fn add(&mut self, batch: &Batch) {
+        self.read = batch.position;
         self.positions.extend(batch.notifications.iter().map(|read| read.entry.place.position));
         match self.positions.back_mut() {
             Some(last) => *last = batch.position,
@@ -102,12 +108,57 @@ impl Handler<Consume> for SessionActor {
         // If a right to one of the channels is lost, the session ends like one that subscribed to them.
         self.patterns = channels.clone().into();
         self.consumer = Some(Box::new(SessionConsumer {
+            name: reader.consumer().into(),
             channels,
             positions: VecDeque::new(),
+            read: reader.position(),
             acknowledged: sender,
             begin: Some(reader.position()),
         }));
-        actix::spawn(feed(reader, ctx.address(), acknowledged));
+        actix::spawn(feed(reader, ctx.address(), acknowledged, 0));
+    }
+}
+
+impl SessionActor {
+    /// Returns the state of the consumer, for the new place of the session, and ends the feed here.
+    pub(super) fn take_consumer(&mut self) -> Option<ConsumerState> {
+        let SessionConsumer { name, positions, read, .. } = *self.consumer.take()?;
+        Some(ConsumerState { name: name.into(), positions: positions.into(), read })
+    }
+
+    /// Continues to read the consumer of a session that has arrived with these channels.
+    pub(super) fn resume_consumer(
+        &mut self,
+        ConsumerState { name, positions, read }: ConsumerState,
+        channels: Vec<Pattern>,
+        ctx: &mut SessionContext,
+    ) {
+        let (sender, acknowledged) = mpsc::unbounded_channel();
+        let new = NewReader {
+            consumer: name.as_str().into(),
+            user: self.user.clone(),
+            way: ReaderWay::Bayeux,
+            address: self.traces.address,
+            acknowledged: None,
+        };
+        self.patterns = channels.clone().into();
+        let (outstanding, positions) = (positions.len(), positions.into());
+        let name = name.into();
+        let consumer = SessionConsumer { name, channels, positions, read, acknowledged: sender, begin: None };
+        self.consumer = Some(Box::new(consumer));
+        let (readers, session) = (self.environment.consumers.clone(), ctx.address());
+        actix::spawn(async move {
+            match ConsumerReader::begin(readers, new).await {
+                Ok(mut reader) => {
+                    reader.skip(read);
+                    feed(reader, session, acknowledged, outstanding).await;
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "the consumer of a session that moved cannot be read");
+                    session.do_send(ConsumerChanged);
+                }
+            }
+        });
     }
 }
 
@@ -130,6 +181,10 @@ impl Handler<Superseded> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: Superseded, ctx: &mut Self::Context) {
+        if self.is_leaving() {
+            // The reader that took over is that of the session at its new place.
+            return;
+        }
         let (error, advice) = (Some(SUPERSEDED.into()), Some(Advice::NONE));
         self.answer_parked(ConnectResponse { error, advice, ..ConnectResponse::default() });
         ctx.stop();
@@ -140,7 +195,9 @@ impl Handler<ConsumerChanged> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: ConsumerChanged, ctx: &mut SessionContext) {
-        ctx.stop();
+        if !self.is_leaving() {
+            ctx.stop();
+        }
     }
 }
 
@@ -157,8 +214,9 @@ async fn feed(
     mut reader: ConsumerReader,
     session: Addr<SessionActor>,
     mut acknowledgements: mpsc::UnboundedReceiver<Acknowledged>,
+    mut outstanding: usize,
 ) {
-    let (mut outstanding, missed) = (0, reader.missed());
+    let missed = reader.missed();
     loop {
         let has_room = outstanding < WINDOW;
         tokio::select! {

@@ -95,6 +95,7 @@ pub use starting::{AcknowledgementExtension, NewSession};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
+use crate::consumers::ConsumerReaders;
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::session_moves::{ArrivalSource, Transfers};
 use arriving::Requested;
@@ -135,6 +136,8 @@ pub(crate) struct SessionEnvironment {
     /// The tenant.
     pub(crate) id: TenantId,
     pub(crate) hub: NotificationHub,
+    /// The readers of the tenant's consumers.
+    pub(crate) consumers: Arc<ConsumerReaders>,
     pub(crate) presence: Addr<Presence>,
     pub(crate) sessions: Arc<Sessions>,
     /// The sessions by user. Locked while a session starts.

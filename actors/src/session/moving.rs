@@ -132,6 +132,9 @@ impl SessionActor {
         self.templates = state
             .templates
             .map(|TemplateNames { header, extra }| Arc::new(SessionTemplates { header, extra }));
+        if let Some(consumer) = state.consumer {
+            self.resume_consumer(consumer, state.patterns, ctx);
+        }
         for notification in newer.into_waiting() {
             if self.queue.push(notification, &self.environment.limits).is_err() {
                 return self.overflow(ctx);
@@ -163,6 +166,7 @@ impl SessionActor {
             templates: templates.map(|SessionTemplates { header, extra }| TemplateNames { header, extra }),
             waiting,
             batches,
+            consumer: self.take_consumer(),
         })
     }
 
@@ -211,11 +215,6 @@ impl Handler<StartMove> for SessionActor {
         let Destination { server: to, request } = start.destination;
         if !self.can_leave(&start) {
             return;
-        }
-        if self.consumer.is_some() {
-            // Its client handshakes again, and the consumer continues at its position.
-            transfers.tell(to, ServerMessage::Absent { request });
-            return ctx.stop();
         }
         // Within one server, both places receive the same publications.
         if to == transfers.messages().server() {
@@ -294,7 +293,8 @@ impl SessionActor {
             from: transfers.messages().server(),
             to,
             request,
-            patterns: self.patterns.to_vec(),
+            // The feed of a consumer needs no subscriptions.
+            patterns: if self.consumer.is_some() { Vec::new() } else { self.patterns.to_vec() },
             units: self.units,
         };
         let Some(subscription) = subscription else {
@@ -320,9 +320,6 @@ impl Handler<HandOver> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) {
-        if self.consumer.is_some() {
-            return ctx.stop();
-        }
         let destination = match self.moving.as_deref() {
             Some(Moving::Leaving(destination)) => Some(*destination),
             None => None,

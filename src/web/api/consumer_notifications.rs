@@ -1,5 +1,5 @@
 //! `/notification/consumers/<name>/notifications` and `…/events`: the notifications of a named consumer, by long polls
-//! and as server-sent events (docs/rules.md#consumers).
+//! and as server-sent events (docs/rules.md#named-consumers; B-29, B-32).
 
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ use tokio::time::Instant;
 
 use crate::auth::Caller;
 use crate::auth::channels::ensure_readable;
-use crate::http::RequestHead;
 use crate::http::address::client_address;
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
+use crate::http::negotiation::accepted;
 use crate::http::query::Query;
 
 /// The longest time that a poll is held. Proxies close connections that are silent for a minute.
@@ -42,28 +43,38 @@ const STREAMED: Duration = Duration::from_secs(30);
 /// when another reader took over, 422 for an invalid parameter.
 pub async fn poll(
     caller: Caller,
-    head: RequestHead,
     request: HttpRequest,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
     stop: web::Data<Stop>,
 ) -> Result<HttpResponse> {
-    let media_type = head.accepted("notificationBatch")?;
-    let query = Query::parse(request.query_string());
+    let (media_type, text) = poll_of(&caller, &request, (&path, request.query_string()), &stop).await?;
+    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(text))
+}
+
+/// Serves [`poll`] on both transports, given the name of the consumer and the query. Returns the media type and the
+/// body of the response.
+///
+/// # Errors
+/// Those of [`poll`].
+pub(crate) async fn poll_of(
+    caller: &Caller,
+    head: &impl Head,
+    (name, query): (&str, &str),
+    stop: &Stop,
+) -> Result<(String, Vec<u8>)> {
+    let media_type = accepted(head, "notificationBatch")?;
+    let query = Query::parse(query);
     let most = number(&query, "maxCount", (1, COUNTS.0 as u32))?.map_or(COUNTS.1, |count| count as usize);
     let wait = number(&query, "wait", (0, LONGEST_WAIT))?.unwrap_or(0);
     let acknowledged =
         query.get("acknowledge").map(|text| parse_position("acknowledge", text)).transpose()?;
     let wait = Duration::from_secs(wait.into());
     let until = Instant::now() + caller.remaining().map_or(wait, |remaining| remaining.min(wait));
-    let mut reader = begin(&caller, &request, &platform, (&path, ReaderWay::LongPoll, acknowledged)).await?;
-    let read = async {
-        tokio::select! {
-            read = reader.next(most, until) => read,
-            () = stop.begun() => Ok(Err(Interruption::Changed)),
-        }
+    let mut reader = Box::pin(begin(caller, head, (name, ReaderWay::LongPoll, acknowledged))).await?;
+    let read = tokio::select! {
+        read = reader.next(most, until) => read?,
+        () = stop.begun() => Err(Interruption::Changed),
     };
-    let read = read.await?;
     let batch = match read {
         Ok(batch) => batch,
         // The client polls again with the position that it has.
@@ -73,9 +84,9 @@ pub async fn poll(
             remaining: 0,
             notifications: Vec::new(),
         },
-        Err(Interruption::Superseded) => return Err(superseded(&path)),
+        Err(Interruption::Superseded) => return Err(superseded(name)),
     };
-    Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(text_of(&batch)))
+    Ok((media_type, text_of(&batch)))
 }
 
 /// `GET /notification/consumers/<name>/events`: streams the notifications as server-sent events. `Last-Event-ID`
@@ -87,13 +98,12 @@ pub async fn events(
     caller: Caller,
     request: HttpRequest,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
     stop: web::Data<Stop>,
 ) -> Result<HttpResponse> {
     let last = request.headers().get("last-event-id").map(|value| value.to_str().unwrap_or("not a text"));
     let acknowledged = last.filter(|id| !id.is_empty()).map(|id| parse_position("Last-Event-ID", id));
     let reader =
-        begin(&caller, &request, &platform, (&path, ReaderWay::Events, acknowledged.transpose()?)).await?;
+        Box::pin(begin(&caller, &request, (&path, ReaderWay::Events, acknowledged.transpose()?))).await?;
     let first = reader.position();
     let ends = caller.remaining().map(|remaining| Instant::now() + remaining);
     let stream =
@@ -112,18 +122,18 @@ pub async fn events(
 
 async fn begin(
     caller: &Caller,
-    request: &HttpRequest,
-    platform: &Platform,
+    head: &impl Head,
     (name, way, acknowledged): (&str, ReaderWay, Option<JournalPosition>),
 ) -> Result<ConsumerReader> {
+    let platform = head.state::<Platform>();
     let new = NewReader {
         consumer: name.into(),
         user: caller.user.clone(),
         way,
-        address: Some(client_address(request)),
+        address: Some(client_address(head)),
         acknowledged,
     };
-    let reader = Box::pin(platform.read_consumer(&caller.tenant, new)).await?;
+    let reader = platform.read_consumer(&caller.tenant, new).await?;
     ensure_readable(caller, platform, reader.channels()).await?;
     Ok(reader)
 }

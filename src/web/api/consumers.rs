@@ -1,4 +1,4 @@
-//! `/notification/consumers`: named consumers of notifications (docs/rules.md#consumers). Their notifications are read
+//! `/notification/consumers`: named consumers of notifications (docs/rules.md#named-consumers; B-26). Their notifications are read
 //! in [`consumer_notifications`](super::consumer_notifications).
 
 use std::sync::Arc;

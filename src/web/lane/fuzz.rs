@@ -16,7 +16,8 @@ use proptest::sample::select;
 use proptest::test_runner::TestCaseResult;
 use tokio_util::codec::Decoder;
 
-use super::request::{Look, Outline, look};
+use super::consumer::is_poll;
+use super::request::{Look, Outline, Verb, look};
 use crate::fuzzing::Search;
 
 const SEARCH: Search = Search { variable: "LANE_FUZZ_SECONDS", properties: 3 };
@@ -25,7 +26,11 @@ const SEARCH: Search = Search { variable: "LANE_FUZZ_SECONDS", properties: 3 };
 const MOST: usize = 64;
 
 fn looked(bytes: &[u8]) -> Look {
-    look(bytes, |path| ["/a", "/notification/realtime"].iter().position(|known| *known == path), MOST)
+    let find = |verb, target: &str| match verb {
+        Verb::Post => ["/a", "/notification/realtime"].iter().position(|known| *known == target),
+        Verb::Get => is_poll(target).then_some(2),
+    };
+    look(bytes, find, MOST)
 }
 
 /// Lines of heads, valid and broken, chosen so that relevant combinations are frequent.
@@ -92,9 +97,15 @@ const PLAIN: [&[u8]; 8] = [
     b"X-Forwarded-For: 192.0.2.1, 10.0.0.1\r\n",
 ];
 
-const FIRST_LINES: [&[u8]; 13] = [
+const FIRST_LINES: [&[u8]; 19] = [
     b"POST /a HTTP/1.1\r\n",
     b"POST /notification/realtime HTTP/1.1\r\n",
+    b"GET /notification/consumers/a/notifications?wait=30&acknowledge=7 HTTP/1.1\r\n",
+    b"GET /notification/consumers/a.b-c/notifications HTTP/1.1\r\n",
+    b"GET /notification/consumers/a/events HTTP/1.1\r\n",
+    b"GET /notification/consumers/a%20/notifications HTTP/1.1\r\n",
+    b"GET /notification/consumers/a/notifications?wait=%33 HTTP/1.1\r\n",
+    b"GET /notification/consumers/a/notifications HTTP/1.0\r\n",
     b"POST /notification/realtime/ HTTP/1.1\r\n",
     b"POST /a?b HTTP/1.1\r\n",
     b"POST /a HTTP/1.0\r\n",

@@ -89,7 +89,7 @@ impl Connection {
         let most = self.lane.limits().bayeux_bytes.min(LARGE);
         let (outline, pace) = match self.unfinished.take() {
             Some(unfinished) => (unfinished.outline, Some(unfinished.pace)),
-            None => match look(&self.unread, |path| self.lane.find(path), most) {
+            None => match look(&self.unread, |verb, target| self.lane.find(verb, target), most) {
                 Look::Incomplete => return None,
                 Look::Foreign => return Some(Next::Foreign),
                 Look::Head(outline) => (outline, None),

@@ -1,9 +1,9 @@
-//! The fast lane: an HTTP server for the two most frequent requests of devices, held polls and data.
+//! The fast lane: an HTTP server for the most frequent requests, held polls and data of devices.
 //!
 //! The lane runs in front of actix-http, on the same port, and every connection starts here. As long as the requests of
-//! a connection are plain POSTs to a Bayeux path, or of measurements, alarms or events (`request`), the lane serves
-//! them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer` and the same handlers (`data`)
-//! as the other transports. The first other request is passed to actix-http together with all bytes read so far, and
+//! a connection are plain POSTs to a Bayeux path, or of measurements, alarms or events, or polls of consumers
+//! (`request`), the lane serves them, with the same [`Caller`](crate::auth::Caller), the same `long_polling::answer` and
+//! the same handlers (`data`, `consumer`) as the other transports. The first other request is passed to actix-http together with all bytes read so far, and
 //! the connection stays there. The lane rejects no request that actix-http might accept, and no connection returns to
 //! it.
 //!
@@ -15,6 +15,7 @@
 
 mod components;
 mod connection;
+mod consumer;
 mod data;
 mod direct;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 use crate::requests::RouteDurations;
 pub(crate) use components::Components;
 pub(crate) use direct::Connected;
+use request::Verb;
 
 /// The maximum number of bytes that one read returns.
 const READ: usize = 16 << 10;
@@ -57,13 +59,15 @@ struct Path {
     durations: RouteDurations,
 }
 
-/// The purpose of a path.
+/// The purpose of a path of POST, or of the polls of consumers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Resource {
     /// Bayeux messages.
     Polls(Endpoint),
     /// Data of a device.
     Data(NewData),
+    /// A poll of a named consumer. The name of its path is a pattern.
+    Consumer,
 }
 
 /// The kind of data that a path creates.
@@ -108,7 +112,12 @@ impl Lane {
     }
 
     /// Returns the index of a path among the paths of the lane.
-    fn find(&self, path: &str) -> Option<usize> {
-        self.paths.iter().position(|known| known.name == path)
+    fn find(&self, verb: Verb, target: &str) -> Option<usize> {
+        let is_poll = |path: &Path| matches!(path.resource, Resource::Consumer);
+        match verb {
+            Verb::Post => self.paths.iter().position(|known| known.name == target),
+            Verb::Get if consumer::is_poll(target) => self.paths.iter().position(is_poll),
+            Verb::Get => None,
+        }
     }
 }

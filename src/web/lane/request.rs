@@ -1,5 +1,5 @@
-//! Parses the requests that the fast lane supports: plain POSTs whose heads leave no room for interpretation. All other
-//! requests are for actix-http.
+//! Parses the requests that the fast lane supports: plain POSTs, and polls of consumers, whose heads leave no room for
+//! interpretation. All other requests are for actix-http.
 //!
 //! The head is parsed with the parser of actix-http and with rules that only add restrictions: actix-http would have
 //! parsed every accepted request in the same way.
@@ -18,8 +18,9 @@ use crate::http::head::Head;
 pub(super) const HEAD_BYTES: usize = 8 << 10;
 /// The maximum number of headers. Requests with more headers are for actix-http.
 const HEADERS: usize = 24;
-/// The bytes with which each request of the lane begins.
-const BEGINNING: &[u8] = b"POST /";
+/// The bytes with which each request of the lane begins, by method.
+const BEGINNINGS: [(Verb, &[u8]); 2] =
+    [(Verb::Post, b"POST /"), (Verb::Get, b"GET /notification/consumers/")];
 /// The rest of the request line after the path.
 const VERSION: &[u8] = b" HTTP/1.1\r\n";
 /// Headers that change the meaning of a request, its length, or the encoding of its body.
@@ -34,6 +35,24 @@ const UNUSUAL: [&str; 9] = [
     "http2-settings",
     "x-http-method",
 ];
+
+/// The method of a request of the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// Has a body with a length.
+    Post,
+    /// Has no body.
+    Get,
+}
+
+impl Verb {
+    fn method(self) -> &'static Method {
+        match self {
+            Self::Post => &Method::POST,
+            Self::Get => &Method::GET,
+        }
+    }
+}
 
 /// The result of parsing the bytes received so far.
 #[derive(Debug)]
@@ -50,6 +69,9 @@ pub(super) enum Look {
 /// A parsed head, as positions within the bytes of the request.
 #[derive(Debug, Clone)]
 pub(super) struct Outline {
+    verb: Verb,
+    /// The path and the query.
+    target: Slice,
     /// The index of the path among the paths of the lane.
     pub(super) path: usize,
     /// Whether the client requests that the connection closes after the response.
@@ -74,17 +96,18 @@ struct Field {
 struct Slice(u16, u16);
 
 /// Parses the bytes of a request. `find` returns the index of a path of the lane; a body may have up to `most` bytes.
-pub(super) fn look(bytes: &[u8], find: impl Fn(&str) -> Option<usize>, most: usize) -> Look {
-    if bytes.iter().zip(BEGINNING).any(|(byte, expected)| byte != expected) {
-        return Look::Foreign;
-    }
+pub(super) fn look(bytes: &[u8], find: impl Fn(Verb, &str) -> Option<usize>, most: usize) -> Look {
+    let begins =
+        |(_, beginning): &&(Verb, &[u8])| bytes.iter().zip(*beginning).all(|(one, other)| one == other);
+    let Some((verb, _)) = BEGINNINGS.iter().find(begins) else { return Look::Foreign };
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let status = parsed.parse(bytes);
-    let path = parsed.path.map(find);
+    let path = parsed.path.map(|path| find(*verb, path));
     match (status, path) {
         (Ok(httparse::Status::Complete(end)), Some(Some(path))) if end <= HEAD_BYTES => {
-            let head = Outline::of(bytes, path, parsed.path.unwrap_or_default(), parsed.headers, end, most);
+            let target = parsed.path.unwrap_or_default();
+            let head = Outline::of(bytes, (*verb, path, target), parsed.headers, end, most);
             head.map_or(Look::Foreign, Look::Head)
         }
         (Ok(httparse::Status::Partial), None | Some(Some(_)))
@@ -107,15 +130,16 @@ impl Outline {
     /// a value of printable ASCII, and the body has a length. Returns `None` for every other head.
     fn of(
         bytes: &[u8],
-        path: usize,
-        name: &str,
+        (verb, path, target): (Verb, usize, &str),
         headers: &[httparse::Header<'_>],
         end: usize,
         most: usize,
     ) -> Option<Self> {
-        let mut line = BEGINNING.len() - 1 + name.len();
+        let mut line = verb.method().as_str().len() + 1 + target.len();
         line += bytes[line..].starts_with(VERSION).then_some(VERSION.len())?;
         let mut outline = Self {
+            verb,
+            target: place(target.as_bytes(), bytes),
             path,
             closes: false,
             body: end,
@@ -150,7 +174,11 @@ impl Outline {
             }
             outline.fields[at] = field;
         }
-        outline.end = end + length?;
+        outline.end = end
+            + match verb {
+                Verb::Post => length?,
+                Verb::Get => length.is_none().then_some(0)?,
+            };
         (host && line + 2 == end).then_some(outline)
     }
 
@@ -237,9 +265,15 @@ impl Request {
     /// Returns whether the lane accepts a request with such a body for its resource.
     pub(super) fn is_accepted(&self) -> bool {
         match self.lane.paths[self.outline.path].resource {
-            Resource::Polls(_) => true,
+            Resource::Polls(_) | Resource::Consumer => true,
             Resource::Data(_) => self.outline.end - self.outline.body <= data::longest_body(self),
         }
+    }
+
+    /// Returns the path and the query.
+    pub(super) fn target(&self) -> (&str, &str) {
+        let target = str::from_utf8(self.outline.target.of(&self.bytes)).unwrap_or_default();
+        target.split_once('?').unwrap_or((target, ""))
     }
 
     pub(super) fn body(&self) -> &[u8] {
@@ -249,11 +283,14 @@ impl Request {
 
 impl Head for Request {
     fn method(&self) -> &Method {
-        &Method::POST
+        self.outline.verb.method()
     }
 
     fn path(&self) -> &str {
-        &self.lane.paths[self.outline.path].name
+        match self.outline.verb {
+            Verb::Post => &self.lane.paths[self.outline.path].name,
+            Verb::Get => self.target().0,
+        }
     }
 
     fn values<'h>(&'h self, name: &'h HeaderName) -> impl DoubleEndedIterator<Item = &'h [u8]> {

@@ -20,7 +20,7 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::io::AsyncWrite;
 
 use super::request::Request;
-use super::{Resource, data};
+use super::{Resource, consumer, data};
 use crate::auth::{Caller, Identity, cors};
 use crate::http::application_key;
 use crate::http::error::Result;
@@ -151,6 +151,7 @@ pub(super) fn respond(
     match request.lane.paths[request.outline.path].resource {
         Resource::Polls(endpoint) => Box::pin(respond_to_messages(endpoint, known, request)),
         Resource::Data(new) => Box::pin(data::create(new, known, request)),
+        Resource::Consumer => Box::pin(consumer::poll(known, request)),
     }
 }
 

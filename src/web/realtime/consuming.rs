@@ -1,4 +1,4 @@
-//! Handshakes of sessions that deliver the notifications of a named consumer (docs/rules.md#consumers).
+//! Handshakes of sessions that deliver the notifications of a named consumer (docs/rules.md#named-consumers; B-33).
 
 use platform_actors::consumers::{ConsumerReader, NewReader};
 use platform_model::error::Error;

@@ -1,5 +1,5 @@
 //! Named consumers of notifications, which remember how far they have read while no connection is open
-//! (docs/rules.md#consumers).
+//! (docs/rules.md#named-consumers; B-26 to B-31).
 
 use std::net::IpAddr;
 
@@ -179,7 +179,7 @@ impl NewConsumer {
         body.only(&MEMBERS, &SERVER_MEMBERS)?;
         let (name, channels) = (body.take("name"), body.take("channels"));
         let (Some(name), Some(channels)) = (&name, &channels) else {
-            return Err(missing(&[("name", name.is_some()), ("channels", channels.is_some())]));
+            return Err(missing(&[("name", name.is_none()), ("channels", channels.is_none())]));
         };
         let allowed = "now, earliest, or a time";
         let start = body.take("start").map(|raw| named_start("start", &raw, allowed)).transpose()?;

@@ -1,4 +1,4 @@
-//! The end of backlogs that are larger or older than their consumer may have.
+//! The end of backlogs that are larger or older than their consumer may have (B-30).
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;

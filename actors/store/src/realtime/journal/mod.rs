@@ -1,4 +1,5 @@
-//! The journal of a tenant: the notifications that named consumers read, numbered in the order of the commits.
+//! The journal of a tenant: the notifications that named consumers read, numbered in the order of the commits
+//! (B-27, B-28).
 //!
 //! A transaction that publishes changes of a tenant with consumers appends them as its last statement. That statement
 //! locks the row of the journal until the commit, so the positions follow the order of the commits, and none is left
