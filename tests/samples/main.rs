@@ -6,6 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
 
+mod bridges;
 mod devices;
 mod microservice;
+mod receiver;
 mod stage;

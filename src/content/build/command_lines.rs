@@ -21,7 +21,8 @@ pub(crate) fn line(document: &Value, operation: &Value) -> Option<String> {
     let ids = ids(document, operation);
     let body = &operation["requestBody"]["content"]["application/json"];
     match verb {
-        Verb::List | Verb::Get | Verb::Delete => words.extend(ids),
+        Verb::List | Verb::Get | Verb::Delete | Verb::Tail => words.extend(ids),
+        Verb::Seek => words.extend(ids.into_iter().chain(["earliest".to_owned()])),
         Verb::Download => words.extend(ids.into_iter().chain(["FILE".to_owned()])),
         Verb::Upload | Verb::Replace => words.extend(ids.into_iter().chain(["FILE".to_owned()])),
         Verb::Create if body.is_null() => words.extend(["--data".to_owned(), "@FILE".to_owned()]),
@@ -96,7 +97,8 @@ fn collect<'d>(document: &'d Value, schema: &'d Value, names: &mut Vec<&'d str>)
         let kinds = &member["type"];
         let is =
             |kind: &str| *kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&kind.into()));
-        let is_plain = !["object", "array"].into_iter().any(is);
+        let is_list_of_texts = is("array") && member["items"]["type"] == "string";
+        let is_plain = is_list_of_texts || !["object", "array"].into_iter().any(is);
         names.extend(is_plain.then_some(name));
     }
 }
@@ -115,6 +117,12 @@ fn set(place: &str, value: &Value, words: &mut Vec<String>) {
     }
 }
 
+/// Returns a text as it is, a list of texts with commas between them, and everything else as JSON.
 fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+    let texts = value.as_array().map(|items| items.iter().map(Value::as_str).collect::<Option<Vec<_>>>());
+    match (value.as_str(), texts.flatten()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(texts)) if !texts.is_empty() => texts.join(","),
+        _ => value.to_string(),
+    }
 }

@@ -95,7 +95,14 @@ pub(super) fn value_of_flag(field: &Field, id: &str, matches: &ArgMatches) -> Op
         Kind::Text => matches.get_one::<String>(id).map(|text| text.as_str().into()),
         Kind::Number => matches.get_one::<serde_json::Number>(id).cloned().map(Value::Number),
         Kind::Boolean => matches.get_one::<bool>(id).map(|value| (*value).into()),
+        Kind::NumberOrText => matches.get_one::<String>(id).map(|text| number_or_text(text)),
+        Kind::Texts => matches.get_many::<String>(id).map(|texts| texts.map(|text| text.as_str()).collect()),
     }
+}
+
+/// Returns a whole number as a number, and anything else as a text.
+pub(super) fn number_or_text(text: &str) -> Value {
+    text.parse::<u64>().map_or_else(|_| text.into(), Value::from)
 }
 
 /// Returns the text of `--data`: the argument itself, the content of a file (`@FILE`), or standard input (`-`).

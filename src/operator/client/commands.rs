@@ -10,7 +10,7 @@ use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{RESPONSE, api, batch, confirm, help, listed, many, register, upload};
+use super::{RESPONSE, api, batch, confirm, consumer, help, listed, many, register, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -82,16 +82,32 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
         Verb::Upload | Verb::Replace => upload::arguments(command, operation),
         Verb::Download => upload::arguments_of_download(command),
         Verb::Register => register::arguments(command, operation),
+        Verb::Seek => command.args(consumer::arguments_of_seek()),
+        Verb::Tail => command.args(consumer::arguments_of_tail()),
     };
+    if verb == Verb::Tail {
+        return command.arg(profile_flag());
+    }
+    with_common_flags(command, noun, verb, operation)
+}
+
+/// Adds the flags that most verbs have: for many requests, for the output, for the request itself.
+fn with_common_flags(command: Command, noun: &Noun, verb: Verb, operation: &Operation) -> Command {
     let command = match verb {
         Verb::Create | Verb::Get | Verb::Update | Verb::Delete => command.arg(workers()).arg(batch::left()),
         _ => command,
     };
     let command = match verb {
-        Verb::List | Verb::Delete | Verb::UpdateMany | Verb::DeleteMany | Verb::Download => command,
-        Verb::Get | Verb::Create | Verb::Update | Verb::Upload | Verb::Replace | Verb::Register => {
-            command.arg(output("json")).arg(columns(noun))
+        Verb::List | Verb::Delete | Verb::UpdateMany | Verb::DeleteMany | Verb::Download | Verb::Tail => {
+            command
         }
+        Verb::Get
+        | Verb::Create
+        | Verb::Update
+        | Verb::Upload
+        | Verb::Replace
+        | Verb::Register
+        | Verb::Seek => command.arg(output("json")).arg(columns(noun)),
     };
     let command = match operation.variables().any(|variable| variable == TENANT) {
         true => command.arg(text(TENANT, "TENANT", "Tenant [default: that of the user]")),
@@ -167,6 +183,8 @@ pub(super) fn fields(id: &str, name: &str, fields: &[Field]) -> impl Iterator<It
                 .num_args(0..=1)
                 .require_equals(false)
                 .default_missing_value("true"),
+            Kind::NumberOrText => arg.value_name("NUMBER|TEXT"),
+            Kind::Texts => arg.value_name("TEXT,…").value_delimiter(',').action(ArgAction::Append),
         }
     })
 }
@@ -175,7 +193,7 @@ fn number(text: &str) -> Result<serde_json::Number, String> {
     serde_json::from_str(text).map_err(|_| "it is not a number".to_owned())
 }
 
-fn positive(text: &str) -> Result<u64, String> {
+pub(super) fn positive(text: &str) -> Result<u64, String> {
     text.parse()
         .ok()
         .filter(|number| *number > 0)

@@ -80,10 +80,9 @@ mod tests {
     }
 
     #[test]
-    fn members_that_take_objects_or_lists_have_no_flag_and_enumerations_have_their_values() {
+    fn members_that_take_objects_have_no_flag_and_enumerations_have_their_values() {
         let parse = |line: &str| built().try_get_matches_from(line.split(' '));
         for line in [
-            "platform application update 30 --required-roles ROLE_ALARM_READ",
             "platform user update joe --custom-properties {}",
             "platform user update joe --device-permissions {}",
             "platform application update 30 --availability PUBLIC",
@@ -93,5 +92,20 @@ mod tests {
         let refused = parse("platform application update 30 --availability PUBLIC").unwrap_err().to_string();
         assert!(refused.contains("MARKET"), "{refused}");
         assert!(parse("platform application update 30 --availability MARKET").is_ok());
+    }
+
+    #[test]
+    fn list_of_texts_is_a_flag_that_may_be_repeated() {
+        let channels = |line: &str| -> Vec<String> {
+            let parsed = built().try_get_matches_from(line.split(' ')).unwrap();
+            let (_, consumer) = parsed.subcommand().unwrap();
+            let (_, create) = consumer.subcommand().unwrap();
+            create.get_many::<String>("field:channels").unwrap().cloned().collect()
+        };
+        let line =
+            "platform consumer create --name a --channels /alarms/*,/events/* --channels /operations/7";
+        assert_eq!(channels(line), ["/alarms/*", "/events/*", "/operations/7"]);
+        assert!(built().try_get_matches_from(["platform", "consumer", "seek", "a"]).is_err());
+        assert!(built().try_get_matches_from(["platform", "consumer", "tail", "a", "--count", "0"]).is_err());
     }
 }

@@ -3,8 +3,8 @@
 //! Reading order: [`nouns`] lists the nouns, [`reference`] reads their operations from the API reference, and
 //! [`commands`] makes the command line of both. A running command takes server and credentials from [`profile`] and the
 //! vendor words from [`words`], makes its content with [`body`] and [`content`], and sends it as [`requests`],
-//! [`batch`], [`many`], [`upload`], [`register`], [`watch`] or [`api`] describe; [`confirm`] asks before something is
-//! deleted, and [`secret`] for passwords. [`bayeux`] is the session of `watch` and [`http`] the
+//! [`batch`], [`many`], [`upload`], [`register`], [`consumer`], [`watch`] or [`api`] describe; [`confirm`] asks before
+//! something is deleted, and [`secret`] for passwords. [`bayeux`] is the session of `watch` and [`http`] the
 //! connection. [`output`] prints the result and [`failure`] the error.
 
 mod api;
@@ -13,6 +13,7 @@ pub(crate) mod bayeux;
 mod body;
 mod commands;
 mod confirm;
+mod consumer;
 pub(crate) mod content;
 pub(crate) mod failure;
 mod help;
@@ -49,11 +50,12 @@ pub(crate) use profile::VARIABLES;
 use commands::{PROFILE, TIMEOUT};
 use failure::{Code, Failure};
 use http::Server;
+use noun::Verb;
 use nouns::nouns;
 
 /// The timeout of a response of a command, and of each part of it.
 const RESPONSE: Duration = Duration::from_secs(60);
-/// The timeout of a response of `watch`.
+/// The timeout of a response of `watch` and `tail`.
 const WATCH: Duration = Duration::from_secs(300);
 /// The longest time that a request waits in all before it is repeated.
 const REPEATS: Duration = Duration::from_secs(120);
@@ -98,8 +100,11 @@ async fn run_noun(name: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let (verb, matches) = matches.subcommand().expect("clap requires a verb");
     let mut server = server(matches)?;
     match noun.verbs.iter().find(|(known, _)| known.name() == verb) {
+        // The server holds the polls of `tail` and the connects of `watch` for longer than it takes for a response.
+        Some((Verb::Tail, _)) => {
+            requests::run(&mut server.responding_within(WATCH), noun, Verb::Tail, matches).await
+        }
         Some((verb, _)) => requests::run(&mut server, noun, *verb, matches).await,
-        // The server holds the connects of `watch` for longer than it takes for a response.
         None => watch::run(&mut server.responding_within(WATCH), noun, matches).await,
     }
 }

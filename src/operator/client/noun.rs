@@ -51,6 +51,8 @@ pub(super) enum Verb {
     Replace,
     Download,
     Register,
+    Seek,
+    Tail,
 }
 
 impl Verb {
@@ -67,6 +69,8 @@ impl Verb {
             Self::Replace => "replace",
             Self::Download => "download",
             Self::Register => "register",
+            Self::Seek => "seek",
+            Self::Tail => "tail",
         }
     }
 }

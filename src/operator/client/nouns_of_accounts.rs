@@ -1,6 +1,6 @@
 //! The nouns of tenants, of their users and rights, and of what they use.
 
-use super::noun::Verb::{Create, Delete, DeleteMany, Get, List, Update};
+use super::noun::Verb::{Create, Delete, DeleteMany, Get, List, Seek, Tail, Update};
 use super::noun::{Noun, Order, PLAIN};
 
 pub(super) const OF_ACCOUNTS: &[Noun] = &[
@@ -172,6 +172,39 @@ pub(super) const OF_ACCOUNTS: &[Noun] = &[
   platform session list
   platform session list --channel /alarms/4711
   platform session list --user mia -o id | platform session delete --yes",
+        ..PLAIN
+    },
+    Noun {
+        name: "consumer",
+        about: "Named consumers of notifications, which get everything even after days without a connection",
+        verbs: &[
+            (List, "listConsumers"),
+            (Get, "getConsumer"),
+            (Create, "createConsumer"),
+            (Update, "updateConsumer"),
+            (Delete, "deleteConsumer"),
+            (Seek, "updateConsumer"),
+            (Tail, "readNotifications"),
+        ],
+        id: &["name"],
+        columns: &[
+            "name",
+            "owner",
+            "state",
+            "position",
+            "newest",
+            "backlog.notifications",
+            "backlog.oldestTime",
+            "reader.way",
+            "channels",
+        ],
+        loss: " with its position",
+        examples: "\
+  platform consumer create --name billing --channels '/alarms/*,/events/*'
+  platform consumer list
+  platform consumer tail billing
+  platform consumer tail billing --from earliest --count 100
+  platform consumer seek billing 41",
         ..PLAIN
     },
     Noun {

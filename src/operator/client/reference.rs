@@ -25,7 +25,7 @@ pub(super) struct Operation {
     pub(super) description: &'static str,
     /// The query parameters, without those for paging.
     pub(super) filters: Vec<Field>,
-    /// The members of the body that a flag can set: those with scalar values.
+    /// The members of the body that a flag can set: those with scalar values, and lists of texts.
     pub(super) members: Vec<Field>,
     /// Whether the body is JSON; otherwise it is a text or a file.
     pub(super) takes_json: bool,
@@ -69,6 +69,10 @@ pub(super) enum Kind {
     Text,
     Number,
     Boolean,
+    /// A number, or a text for anything else.
+    NumberOrText,
+    /// A list of texts.
+    Texts,
 }
 
 /// The parameters of paging, which have no flags, because commands read all pages.
@@ -136,10 +140,15 @@ impl Field {
             Value::Array(kinds) => kinds.iter().all(|one| one == kind || one == "null"),
             one => one == kind,
         };
+        let has_number = |one: &Value| one["type"] == "integer";
         let kind = if is("boolean") {
             Kind::Boolean
         } else if is("integer") || is("number") {
             Kind::Number
+        } else if is_list_of_texts(schema) {
+            Kind::Texts
+        } else if schema["anyOf"].as_array().is_some_and(|all| all.iter().any(has_number)) {
+            Kind::NumberOrText
         } else {
             Kind::Text
         };
@@ -148,6 +157,13 @@ impl Field {
         let is_time = schema["format"] == "date-time" || ["dateFrom", "dateTo"].contains(&name);
         Self { name, description: described, kind, allowed, is_time, is_required: false }
     }
+}
+
+/// Returns whether the values of a schema are lists of texts, or `null`, which removes one.
+fn is_list_of_texts(schema: &Value) -> bool {
+    let kinds = &schema["type"];
+    let is_list = *kinds == "array" || *kinds == serde_json::json!(["array", "null"]);
+    is_list && schema["items"]["type"] == "string"
 }
 
 /// Returns the members of a body that a flag can set, and the names of all required members.
@@ -178,7 +194,7 @@ fn collect(schema: &'static Value, members: &mut Vec<Field>, required: &mut Vec<
         let is =
             |kind: &str| *kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&kind.into()));
         let is_structured = ["object", "array"].into_iter().any(is);
-        if is_source || !is_structured {
+        if is_source || !is_structured || is_list_of_texts(valued(member)) {
             members.push(Field::of(name, member, text(&member["description"])));
         }
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::body::{absolute, bodies, missing_device, piped_ids, read, set_device, value_of};
 use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT};
+use super::consumer;
 use super::content::Content;
 use super::failure::{Code, Failure};
 use super::http::Server;
@@ -55,6 +56,8 @@ pub(super) async fn run(
         Verb::Upload | Verb::Replace => command.upload().await,
         Verb::Download => command.download().await,
         Verb::Register => command.register().await,
+        Verb::Seek => command.seek().await,
+        Verb::Tail => consumer::tail(command.server, command.matches).await,
     }
 }
 

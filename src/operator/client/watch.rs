@@ -36,11 +36,11 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
 
     let mut session = Session::open(server, ENDPOINT, &channel).await?;
     say(format_args!("watching {channel} at {}", server.url));
-    let mut last_warning = String::new();
+    let mut warning = Warning::default();
     loop {
         let objects = match session.connect(server).await {
             Ok(data) => {
-                last_warning.clear();
+                warning = Warning::default();
                 data.iter().map(told).collect::<Vec<_>>()
             }
             Err(Ended::Session(why)) => {
@@ -49,7 +49,7 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
                 continue;
             }
             Err(Ended::Connection(failure)) if failure.code() == Code::Unavailable => {
-                warn(&failure, &mut last_warning);
+                warning.say(&failure);
                 sleep(PAUSE).await;
                 continue;
             }
@@ -65,13 +65,19 @@ pub(super) async fn run(server: &mut Server, noun: &Noun, matches: &ArgMatches) 
     }
 }
 
-/// Says why the server cannot be reached, unless the last warning said the same: once a second it would hide everything
-/// else.
-fn warn(failure: &Failure, last: &mut String) {
-    let warning = format!("warning: {}; trying again until it works", failure.without_prefix());
-    if warning != *last {
-        say(&warning);
-        *last = warning;
+/// The last warning that the server cannot be reached.
+#[derive(Default)]
+pub(super) struct Warning(String);
+
+impl Warning {
+    /// Says why the server cannot be reached, unless the last warning said the same: once a second it would hide
+    /// everything else.
+    pub(super) fn say(&mut self, failure: &Failure) {
+        let warning = format!("warning: {}; trying again until it works", failure.without_prefix());
+        if warning != self.0 {
+            say(&warning);
+            self.0 = warning;
+        }
     }
 }
 

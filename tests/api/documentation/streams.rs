@@ -225,6 +225,104 @@ async fn what_clients_receive_is_as_the_document_of_streams_says() {
     }
 }
 
+/// A stream of server-sent events.
+struct Events {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Events {
+    async fn open(admin: &Caller, consumer: &str) -> Self {
+        let path = format!("/notification/consumers/{consumer}/events");
+        let response = admin.request("GET", &path).header("Accept", "text/event-stream").head().await;
+        assert_eq!(response.headers()["Content-Type"], "text/event-stream");
+        Self { response, text: String::new() }
+    }
+
+    /// Returns the name and the content of the next event that has a content.
+    async fn next(&mut self) -> (String, Value) {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let field = |name: &str| {
+                    let mut lines = event.lines().filter_map(|line| line.split_once(": "));
+                    lines.find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
+                };
+                let (name, data) = (field("event").unwrap_or_default(), field("data"));
+                self.text = rest.to_owned();
+                if let Some(data) = data {
+                    return (name, serde_json::from_str(&data).unwrap());
+                }
+                continue;
+            }
+            let chunk = soon("an event", self.response.chunk()).await.unwrap().expect("the stream goes on");
+            self.text += std::str::from_utf8(&chunk).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_consumers_receive_is_as_the_document_of_streams_says() {
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
+    let all = ["managedobjects", "measurements", "events", "alarms", "operations"];
+    let channels = all.map(|word| format!("/{word}/*"));
+    admin.create("/notification/consumers", &json!({"name": "all", "channels": channels})).await;
+    change_everything(&admin, &agent).await;
+
+    let batch = admin.read("/notification/consumers/all/notifications?maxCount=1000").await;
+    check_message("NotificationBatch", &batch);
+    let mut expected = all_changes();
+    for notification in batch["notifications"].as_array().unwrap() {
+        let channel = notification["channel"].as_str().unwrap();
+        let whole = json!({"channel": channel, "data": notification["data"]});
+        let (_, known) = channel_of(channel).unwrap();
+        check_message(known["messages"].as_object().unwrap().keys().next().unwrap(), &whole);
+        expected.remove(&change_of(channel, &notification["data"]));
+    }
+    assert!(expected.is_empty(), "{expected:?}");
+
+    let mut events = Events::open(&admin, "all").await;
+    for notification in batch["notifications"].as_array().unwrap() {
+        let (name, event) = events.next().await;
+        check_message("ConsumerNotification", &event);
+        assert_eq!((&*name, &event), ("", notification));
+    }
+    admin.read("/notification/consumers/all/notifications").await;
+    let (name, event) = events.next().await;
+    assert_eq!(name, "superseded");
+    check_message("ConsumerSuperseded", &event);
+
+    let consumer = json!({"ext": {"com.platform.consumer": {"name": "all"}, "ack": true}});
+    let session = admin.session_with(consumer).await;
+    let told = session.glance_until_told().await;
+    for (told, notification) in notifications(&told).iter().zip(batch["notifications"].as_array().unwrap()) {
+        let (_, known) = channel_of(told["channel"].as_str().unwrap()).unwrap();
+        check_message(known["messages"].as_object().unwrap().keys().next().unwrap(), told);
+        assert_eq!(told["ext"]["com.platform.consumer"]["position"], notification["position"]);
+    }
+}
+
+#[tokio::test]
+async fn gap_of_a_consumer_is_as_the_document_of_streams_says() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let consumer = json!({"name": "small", "channels": ["/events/*"], "maxBytes": 65536});
+    admin.create("/notification/consumers", &consumer).await;
+    let mut event = event_of(&device, "long");
+    event["acme_Long"] = "x".repeat(40_000).into();
+    for _ in 0..2 {
+        admin.create(EVENTS, &event).await;
+    }
+    until("the lapse", async || admin.read("/notification/consumers/small").await["state"] == "LAPSED").await;
+
+    let batch = admin.read("/notification/consumers/small/notifications").await;
+    check_message("NotificationBatch", &batch);
+    assert_eq!((&batch["recovered"], &batch["missed"]["from"]), (&json!(false), &json!(1)));
+    // What the alarm about the lapse changed may be missing, too.
+    assert!(batch["missed"]["to"].as_i64().unwrap() >= 2, "{batch}");
+    let (name, gap) = Events::open(&admin, "small").await.next().await;
+    assert_eq!(name, "gap");
+    check_message("ConsumerGap", &gap);
+}
+
 #[tokio::test]
 async fn document_of_streams_is_served_to_everyone() {
     let stranger = TestServer::shared().await.stranger();

@@ -45,6 +45,7 @@ documents! {
     blocks_about_the_inventory_print_what_is_shown: "docs/guide/inventory.md",
     blocks_about_csv_print_what_is_shown: "docs/guide/csv.md",
     blocks_about_notifications_print_what_is_shown: "docs/guide/notifications.md",
+    blocks_about_consumers_print_what_is_shown: "docs/guide/consumers.md",
     blocks_about_tenants_print_what_is_shown: "docs/guide/tenants.md",
     blocks_about_applications_print_what_is_shown: "docs/guide/applications.md",
     blocks_about_tokens_print_what_is_shown: "docs/guide/tokens.md",
@@ -136,7 +137,8 @@ fn fits(printed: &str, shown: &str) -> bool {
 /// A program that the blocks of this text need beside `platform`, and that is not installed.
 fn missing_program(text: &str) -> Option<&'static str> {
     let absent = |name: &&str| Command::new(name).arg("--version").output().is_err();
-    let needed = ["curl", "sed", "python3", "pg_basebackup"].into_iter().filter(|name| text.contains(name));
+    let needed =
+        ["curl", "sed", "python3", "node", "pg_basebackup"].into_iter().filter(|name| text.contains(name));
     ["bash"].into_iter().chain(needed).find(absent)
 }
 

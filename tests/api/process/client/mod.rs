@@ -1,6 +1,7 @@
 //! The commands that speak to a server over REST, with another program than the server's.
 
 mod batches;
+mod consumers;
 mod inputs;
 mod many;
 mod nouns;
