@@ -158,6 +158,27 @@ export async function the_card_of_a_device_shows_an_old_alarm_that_is_still_open
   await visitor.leave();
 }
 
+export async function the_events_of_a_device_are_counted_and_shown_to_the_last(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "a chatterer", plat_IsDevice: {} });
+  // More than the card shows at first, than a click adds, and than a page of the list has.
+  await each(130, (index) => stage.fleet.event(id, `Report ${index}`));
+  const visitor = await at(stage, `devices/${id}`);
+  const card = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { level: 2, name: "Events", exact: true }) });
+  const rows = card.locator("ul.rows > li");
+  for (const [shown, text] of [[12, "12 of 130 events"], [62, "62 of 130 events"], [112, "112 of 130 events"]]) {
+    await card.getByText(text, { exact: true }).first().waitFor();
+    assert.equal(await rows.count(), shown);
+    await card.getByRole("button", { name: "Show more events" }).click();
+  }
+  await card.getByText("130 events", { exact: true }).waitFor();
+  assert.equal(await rows.count(), 130);
+  await stage.fleet.event(id, "The newest report");
+  await card.getByText("131 events", { exact: true }).waitFor();
+  await card.getByText("The newest report").waitFor();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
+  await visitor.leave();
+}
+
 export async function a_filtered_list_of_devices_changes_with_its_devices(stage) {
   const visitor = await at(stage, "devices?availability=MAINTENANCE");
   await visitor.sees("pump 005");
