@@ -268,7 +268,7 @@ export async function every_card_says_whether_it_is_live(stage) {
       const titles = cards.filter((card) => card.querySelector("table, ul.rows > li, dl.facts, canvas, .limits, .figure, .wire") && !card.querySelector(".standing")).map((card) => card.querySelector("h2")?.textContent);
       return titles.filter((title) => title && !excused.includes(title));
     }, OF_THE_PAGE);
-  const pages = [["overview", "Overview"], [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name], ["operations", "Operations"], ["registration", "Registration"], ["users", "Users"], ["profile", "Profile"], ["tenants", "Tenants"], ["server", "Server"]];
+  const pages = [["overview", "Overview"], [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name], ["operations", "Operations"], ["registration", "Registration"], ["users", "Users"], ["profile", "Profile"], ["tenants", "Tenants"], ["consumers", "Consumers"], ["server", "Server"]];
   for (const [address, heading] of pages) {
     await visitor.go(address, heading);
     await visitor.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
