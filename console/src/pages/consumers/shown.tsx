@@ -67,18 +67,20 @@ function Backlog({ of: { backlog, position, newest, maxAge, maxBytes } }: { of: 
     `Changes in the journal behind position ${position}, whether or not the channels match. ` +
     `The newest is ${newest}.`;
   return (
-    <div class="nowrap" title={title}>
-      <b>{backlog.notifications.toLocaleString()}</b>{" "}
-      <span class="faint">
-        behind {position.toLocaleString()} of {newest.toLocaleString()}
+    <div title={title}>
+      <span class="nowrap">
+        <b>{backlog.notifications.toLocaleString()}</b>{" "}
+        <span class="faint">
+          behind {position.toLocaleString()} of {newest.toLocaleString()}
+        </span>
       </span>
-      <div class="faint">
+      <div class="faint nowrap">
         {bytes(backlog.bytes)} of {bytes(maxBytes)}
       </div>
       <div class="faint">
         {backlog.oldestTime && (
           <>
-            the oldest <Time at={backlog.oldestTime} as="ago" />,{" "}
+            oldest <Time at={backlog.oldestTime} as="ago" />,{" "}
           </>
         )}
         at most {periodInWords(maxAge)}
