@@ -1,6 +1,6 @@
 // A list that follows the pages of the server to the end as one scrolls, and knows how far it came.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { count, withQuery } from "./api";
@@ -117,3 +117,21 @@ export function useList<T>(source: Source<T>): List<T> {
   };
   return { ...loaded, rest, more, retry, all };
 }
+
+/** Returns the first rows of a list. Its next rows, whether or not they were loaded before, are shown on request. */
+export function useFirst<T>(list: List<T>, first: number, step: number): List<T> {
+  const shown = useSignal(first);
+  const loaded = () => list.data.value?.length ?? 0;
+  const data = useComputed(() => list.data.value?.slice(0, shown.value));
+  const rest = useComputed(() => {
+    const { next, ...others } = list.rest.value;
+    return { ...others, next: next ?? (loaded() > shown.value ? HERE : undefined) };
+  });
+  const retry = () => {
+    shown.value += step;
+    if (shown.value > loaded()) list.retry();
+  };
+  return { ...list, data, rest, more: retry, retry };
+}
+/** The next rows of a list that are loaded and not shown. */
+const HERE = "#";

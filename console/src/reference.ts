@@ -120,6 +120,13 @@ export type ClientSessionCollection = {
   prev?: Link;
   next?: Link;
 };
+export type ConsumerBacklog = { notifications: number; bytes: number; oldestTime?: Timestamp };
+export type ConsumerReader = {
+  way: "LONG_POLL" | "EVENTS" | "BAYEUX";
+  since: Timestamp;
+  address: string;
+  server: string;
+};
 export type CurrentTenant = {
   name: string;
   domainName: string;
@@ -219,6 +226,21 @@ export type NewDeviceRequest = {
   creationTime: Timestamp;
   groupId?: Id;
 };
+export type NotificationConsumer = {
+  self: Link;
+  name: string;
+  owner: string;
+  channels: string[];
+  creationTime: Timestamp;
+  maxAge: number;
+  maxBytes: number;
+  state: "ACTIVE" | "LAPSED";
+  lapsedTime?: Timestamp;
+  position: Position;
+  newest: Position;
+  backlog: ConsumerBacklog;
+  reader?: ConsumerReader;
+};
 export type Operation = {
   id?: Id;
   self: Link;
@@ -260,6 +282,7 @@ export type OperationDiagnosis = {
 export type OperationStatus = "PENDING" | "EXECUTING" | "SUCCESSFUL" | "FAILED";
 export type Option = { self: Link; category: string; key: string; value: string };
 export type Owner = { self: Link; tenant: { id: string } };
+export type Position = number;
 export type Readiness = { status: "UP"; writes?: "REFUSED"; reason?: string; jobs?: BackgroundJob[] };
 export type References = {
   self: Link;

@@ -10,6 +10,7 @@ import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
 import { BreakIt } from "./pages/break_it";
+import { Consumers } from "./pages/consumers/page";
 import { DevicePage } from "./pages/device/page";
 import { Devices } from "./pages/devices/page";
 import { LivePage } from "./pages/live";
@@ -79,6 +80,7 @@ const ENTRIES: Entry[] = [
       ),
   },
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
+  { word: "consumers", title: "Consumers", page: () => <Consumers />, offered: () => true },
   {
     word: "server",
     title: "Server",

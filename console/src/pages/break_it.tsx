@@ -18,8 +18,8 @@ import { cutNetwork } from "../live";
 import { type Loaded, useEvery, useLoad } from "../load";
 import { now } from "../time";
 import type { Alarm, Operation } from "../types";
-import { Action, Card, Page } from "../ui/kit";
-import { States } from "../ui/loaded";
+import { Action, Card, FactList, Page } from "../ui/kit";
+import { LoadedCard } from "../ui/loaded";
 import { Standing } from "../ui/standing";
 import { type Sent, type Verdict, verdictOfStorm } from "../values/ledger";
 import { apply } from "../values/merge";
@@ -98,39 +98,43 @@ function StormLedger({ of: sent }: { of: Sent }) {
   );
   const [seen, stored] = [countOf(page.data.value), countOf(server.data.value)];
   return (
-    <Card
+    <LoadedCard
       title="Ledger of the alarms"
-      aside={
-        <span>
-          {Math.round((sent.confirmed + sent.uncertain) / Math.max(1, sent.seconds)).toLocaleString()} a second{" "}
-          <Standing of={page} />
-        </span>
+      about={`${Math.round((sent.confirmed + sent.uncertain) / Math.max(1, sent.seconds)).toLocaleString()} a second`}
+      of={server}
+      every={ASK_SECONDS}
+      below={
+        <>
+          <VerdictOf of={verdictOfStorm(sent, stored, seen, { now: now.value, isCut: isCut.value })} />
+          {!sent.isRunning && <Action run={endStorm}>Clear these alarms</Action>}
+        </>
       }>
-      <States of={server}>
-        {() => (
-          <dl class="facts">
-            <dt>Confirmed by the server</dt>
-            <dd data-ledger="confirmed">{sent.confirmed.toLocaleString()}</dd>
-            <dt>Without a response</dt>
-            <dd data-ledger="uncertain">{sent.uncertain.toLocaleString()}</dd>
-            {sent.refused > 0 && (
+      {() => (
+        <FactList
+          of={[
+            ["Confirmed by the server", <Entry name="confirmed" of={sent.confirmed} />],
+            ["Without a response", <Entry name="uncertain" of={sent.uncertain} />],
+            sent.refused > 0 && [
+              "Refused",
               <>
-                <dt>Refused</dt>
-                <dd>
-                  {sent.refused.toLocaleString()} <span class="faint">{sent.problem}</span>
-                </dd>
-              </>
-            )}
-            <dt>Stored at the server</dt>
-            <dd data-ledger="stored">{stored.toLocaleString()}</dd>
-            <dt>Arrived at this page</dt>
-            <dd data-ledger="seen">{seen.toLocaleString()}</dd>
-          </dl>
-        )}
-      </States>
-      <VerdictOf of={verdictOfStorm(sent, stored, seen, { now: now.value, isCut: isCut.value })} />
-      {!sent.isRunning && <Action run={endStorm}>Clear these alarms</Action>}
-    </Card>
+                {sent.refused.toLocaleString()} <span class="faint">{sent.problem}</span>
+              </>,
+            ],
+            ["Stored at the server", <Entry name="stored" of={stored} />],
+            ["Arrived at this page", <Entry name="seen" of={seen} by={page} />],
+          ]}
+        />
+      )}
+    </LoadedCard>
+  );
+}
+
+/** A number of a ledger, with the standing of the list that gives it if that is not the standing of the card. */
+function Entry({ name, of: number, by: list }: { name: string; of: number; by?: Loaded<unknown> }) {
+  return (
+    <>
+      <span data-ledger={name}>{number.toLocaleString()}</span> {list && <Standing of={list} />}
+    </>
   );
 }
 
@@ -140,27 +144,20 @@ function StopLedger() {
   const number = (list?: Operation[]) => (list ?? []).filter(hasEnded).length;
   const [created, ended, seen] = [own.size, number(server.data.value), number(page.data.value)];
   const all = ended === created && seen === created;
+  const verdict: Verdict = all
+    ? ["good", "Nothing was lost: each device reported, and this page has each report."]
+    : ["open", `${created - Math.min(ended, seen)} devices are still away.`];
   return (
-    <Card title="Ledger of the devices" aside={<Standing of={page} />}>
-      <States of={server}>
-        {() => (
-          <dl class="facts">
-            <dt>Told to restart</dt>
-            <dd data-ledger="told">{created}</dd>
-            <dt>Have reported to the server</dt>
-            <dd data-ledger="ended">{ended}</dd>
-            <dt>Reports that arrived here</dt>
-            <dd data-ledger="arrived">{seen}</dd>
-          </dl>
-        )}
-      </States>
-      <VerdictOf
-        of={
-          all
-            ? ["good", "Nothing was lost: each device reported, and this page has each report."]
-            : ["open", `${created - Math.min(ended, seen)} devices are still away.`]
-        }
-      />
-    </Card>
+    <LoadedCard title="Ledger of the devices" of={server} every={ASK_SECONDS} below={<VerdictOf of={verdict} />}>
+      {() => (
+        <FactList
+          of={[
+            ["Told to restart", <Entry name="told" of={created} />],
+            ["Have reported to the server", <Entry name="ended" of={ended} />],
+            ["Reports that arrived here", <Entry name="arrived" of={seen} by={page} />],
+          ]}
+        />
+      )}
+    </LoadedCard>
   );
 }

@@ -4,9 +4,10 @@ import { useArrivals } from "../arrivals";
 import { connection, onlyLongPolling, setOnlyLongPolling } from "../live";
 import { route, setParams } from "../router";
 import { ArrivalRow, PauseButton } from "../ui/arrivals";
-import { Button, Card, Choice, Field, Page } from "../ui/kit";
+import { ChannelChips, ChannelInput } from "../ui/channels";
+import { Card, Choice, Page } from "../ui/kit";
+import { OF_ALL, withChannel } from "../values/channels";
 
-const EXAMPLES = ["/alarms/*", "/events/*", "/measurements/*", "/operations/*", "/managedobjects/*"];
 /** The number of notifications that the page keeps. */
 const KEPT = 200;
 /** The number of rows that are drawn while they arrive; those of a page that is paused are all drawn. */
@@ -24,7 +25,7 @@ export function LivePage() {
   const add = (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.target as HTMLFormElement;
-    choose([...channels, String(new FormData(form).get("channel")).trim()]);
+    choose(withChannel(channels, String(new FormData(form).get("channel"))));
     form.reset();
   };
   const { transport } = connection.value;
@@ -54,38 +55,18 @@ export function LivePage() {
       }>
       <Card>
         <form class="inline" onSubmit={add}>
-          <Field label="Channel" hint="/alarms/* or /events/4711, or /<module>/<statement>">
-            <input name="channel" list="channels" required pattern="/.+" spellcheck={false} autocapitalize="none" />
-          </Field>
-          <datalist id="channels">
-            {EXAMPLES.map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
+          <ChannelInput hint="/alarms/* or /events/4711, or /<module>/<statement>" required pattern="/.+" />
           <button type="submit" class="primary">
             Subscribe
           </button>
         </form>
-        <ul class="chips">
-          {channels.map((channel) => (
-            <li key={channel} class={denied.value[channel] ? "chip bad" : "chip"}>
-              <code>{channel}</code> {denied.value[channel] && <span role="alert">{denied.value[channel]}</span>}
-              <Button
-                class="plain"
-                label={`Unsubscribe from ${channel}`}
-                onClick={() => choose(channels.filter((one) => one !== channel))}>
-                ×
-              </Button>
-            </li>
-          ))}
-          {EXAMPLES.filter((one) => !channels.includes(one)).map((one) => (
-            <li key={one}>
-              <Button class="chip small" onClick={() => choose([...channels, one])}>
-                + {one}
-              </Button>
-            </li>
-          ))}
-        </ul>
+        <ChannelChips
+          chosen={channels}
+          offered={OF_ALL}
+          problems={denied.value}
+          verb="Unsubscribe from"
+          onChange={choose}
+        />
       </Card>
       <div class="fill scroll log" tabIndex={0} role="region" aria-label="Notifications">
         {rows.length === 0 ? (

@@ -91,9 +91,15 @@ interface ListProps<T> {
 const nameOf = (noun: string) => `${noun[0].toUpperCase()}${noun.slice(1)}s`;
 const isNothing = (rows: unknown[]) => rows.length === 0;
 
+interface ListCardProps<T> extends CardProps, ListProps<T> {
+  /** The rows to show, if they are more than those of the list. */
+  shown?: Loaded<T[]>;
+  children: (rows: T[]) => ComponentChildren;
+}
+
 /** A card of a list whose next rows are loaded by a button. */
-export function ListCard<T>(props: CardProps & ListProps<T> & { children: (rows: T[]) => ComponentChildren }) {
-  const { of, noun } = props;
+export function ListCard<T>(props: ListCardProps<T>) {
+  const { of, noun, shown = of } = props;
   return (
     <Card
       class={props.class}
@@ -104,7 +110,7 @@ export function ListCard<T>(props: CardProps & ListProps<T> & { children: (rows:
           {props.actions}
         </>
       }>
-      <States of={of} isEmpty={isNothing} empty={props.empty}>
+      <States of={shown} isEmpty={isNothing} empty={props.empty}>
         {props.children}
       </States>
       <MoreRows of={of} noun={noun} />

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { Platform } from "../../clients/platform.mjs";
 import * as administration from "./flows/administration.mjs";
 import * as connection from "./flows/connection.mjs";
+import * as consumers from "./flows/consumers.mjs";
 import { Demo } from "./demo.mjs";
 import * as demo from "./flows/demo.mjs";
 import * as destruction from "./flows/destruction.mjs";
@@ -27,7 +28,7 @@ const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--o
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
   1: { ...people, ...watching, ...finding, ...lists, ...figures, ...logIn },
-  2: { ...management, ...administration, ...destruction, ...tools, ...demo, ...waiting, ...connection },
+  2: { ...management, ...administration, ...consumers, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };
 

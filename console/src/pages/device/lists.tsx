@@ -3,22 +3,23 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { download, path } from "../../api";
-import { type List, useList } from "../../list";
+import { type List, useFirst, useList } from "../../list";
 import { AlarmActions, AlarmDetails } from "../../parts/alarm";
 import { Why } from "../../parts/why";
 import { link } from "../../router";
 import { Time } from "../../time";
 import type { Alarm, ManagedObject, Operation, PlatformEvent } from "../../types";
 import { useKeptFocus } from "../../ui/focus";
-import { Action, Button, Card, Icon, SeverityMark, StatusMark } from "../../ui/kit";
-import { LoadedCard, States } from "../../ui/loaded";
-import { ListStanding } from "../../ui/standing";
+import { Action, Button, Icon, SeverityMark, StatusMark } from "../../ui/kit";
+import { ListCard, LoadedCard } from "../../ui/loaded";
 import { apply, byTime } from "../../values/merge";
 import { titleOf } from "../../values/words";
 import { of } from "./channels";
 
-/** The most rows of a card. */
+/** The most rows of a card at first. */
 const SHOWN = 12;
+/** The number of events that a click adds. */
+const MORE = 50;
 const OPEN = "ACTIVE,ACKNOWLEDGED";
 const ENDED = 5;
 
@@ -57,39 +58,36 @@ export function AlarmsOf({ id }: { id: string }) {
   // Open alarms are read to their end.
   useEffect(() => open.more(), [open.rest.value]);
   return (
-    <Card
+    <ListCard
       title="Alarms"
-      aside={
-        <>
-          <ListStanding of={open} noun="open alarm" />
-          <a href={link(["alarms"], { source: id, status: "ALL" })}>All alarms</a>
-        </>
-      }>
-      <States of={both} isEmpty={(list) => list.length === 0} empty={<p>It has no alarm.</p>}>
-        {(list) => (
-          <ul class="rows" ref={rows} tabIndex={-1}>
-            {list.map((alarm) => (
-              <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
-                <SeverityMark of={alarm.severity} />
-                <Button
-                  class="plain as-link grow clip"
-                  title={`${alarm.text}\n${alarm.type}`}
-                  onClick={() => (watched.value = alarm.id)}>
-                  {alarm.text}
-                  {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
-                </Button>
-                <StatusMark of={alarm.status} />
-                <span class="faint nowrap">
-                  <Time at={alarm.time} />
-                </span>
-                <AlarmActions of={alarm} />
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-      {shown && <AlarmDetails of={shown} onClose={() => (watched.value = null)} />}
-    </Card>
+      of={open}
+      shown={both}
+      noun="open alarm"
+      empty={<p>It has no alarm.</p>}
+      actions={<a href={link(["alarms"], { source: id, status: "ALL" })}>All alarms</a>}
+      below={shown && <AlarmDetails of={shown} onClose={() => (watched.value = null)} />}>
+      {(list) => (
+        <ul class="rows" ref={rows} tabIndex={-1}>
+          {list.map((alarm) => (
+            <li key={alarm.id} data-key={alarm.id} class={`arrives ${alarm.status === "CLEARED" ? "past" : ""}`}>
+              <SeverityMark of={alarm.severity} />
+              <Button
+                class="plain as-link grow clip"
+                title={`${alarm.text}\n${alarm.type}`}
+                onClick={() => (watched.value = alarm.id)}>
+                {alarm.text}
+                {alarm.count > 1 && <span class="times"> ×{alarm.count}</span>}
+              </Button>
+              <StatusMark of={alarm.status} />
+              <span class="faint nowrap">
+                <Time at={alarm.time} />
+              </span>
+              <AlarmActions of={alarm} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </ListCard>
   );
 }
 
@@ -135,51 +133,42 @@ export function OperationsOf({ device }: { device: ManagedObject }) {
 }
 
 export function EventsOf({ id }: { id: string }) {
-  const shown = useSignal(SHOWN);
-  const events = useList<PlatformEvent>({
+  const all = useList<PlatformEvent>({
     path: "/event/events",
     member: "events",
     params: { source: id },
     pageSize: 100,
     live: { ...of("events", id), take: (list, messages) => apply(list, messages, () => true).sort(byTime) },
   });
-  const more = () => {
-    shown.value += 50;
-    if (shown.value > (events.data.value?.length ?? 0)) events.retry();
-  };
+  const events = useFirst(all, SHOWN, MORE);
   return (
-    <Card title="Events" aside={<ListStanding of={events} noun="event" />}>
-      <States of={events} isEmpty={(list) => list.length === 0} empty={<p>It reported no event yet.</p>}>
-        {(list) => (
-          <ul class="rows">
-            {list.slice(0, shown.value).map((one) => (
-              <li key={one.id} class="arrives">
-                <span class="grow clip">
-                  {one.text} <span class="faint">{one.type}</span>
-                </span>
-                {one.plat_IsBinary && (
-                  <Action
-                    class="small"
-                    label={`Download ${one.plat_IsBinary.name ?? "the file"}`}
-                    run={() =>
-                      download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)
-                    }>
-                    <Icon name="file" />
-                    File
-                  </Action>
-                )}
-                <span class="faint nowrap">
-                  <Time at={one.time} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </States>
-      {(events.rest.value.next || (events.data.value?.length ?? 0) > shown.value) && (
-        <Button onClick={more}>Show older events</Button>
+    <ListCard title="Events" of={events} noun="event" empty={<p>It reported no event yet.</p>}>
+      {(list) => (
+        <ul class="rows">
+          {list.map((one) => (
+            <li key={one.id} class="arrives">
+              <span class="grow clip">
+                {one.text} <span class="faint">{one.type}</span>
+              </span>
+              {one.plat_IsBinary && (
+                <Action
+                  class="small"
+                  label={`Download ${one.plat_IsBinary.name ?? "the file"}`}
+                  run={() =>
+                    download(path`/event/events/${one.id}/binaries`, one.plat_IsBinary?.name ?? `event-${one.id}`)
+                  }>
+                  <Icon name="file" />
+                  File
+                </Action>
+              )}
+              <span class="faint nowrap">
+                <Time at={one.time} />
+              </span>
+            </li>
+          ))}
+        </ul>
       )}
-    </Card>
+    </ListCard>
   );
 }
 

@@ -158,6 +158,27 @@ export async function the_card_of_a_device_shows_an_old_alarm_that_is_still_open
   await visitor.leave();
 }
 
+export async function the_events_of_a_device_are_counted_and_shown_to_the_last(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "a chatterer", plat_IsDevice: {} });
+  // More than the card shows at first, than a click adds, and than a page of the list has.
+  await each(130, (index) => stage.fleet.event(id, `Report ${index}`));
+  const visitor = await at(stage, `devices/${id}`);
+  const card = visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { level: 2, name: "Events", exact: true }) });
+  const rows = card.locator("ul.rows > li");
+  for (const [shown, text] of [[12, "12 of 130 events"], [62, "62 of 130 events"], [112, "112 of 130 events"]]) {
+    await card.getByText(text, { exact: true }).first().waitFor();
+    assert.equal(await rows.count(), shown);
+    await card.getByRole("button", { name: "Show more events" }).click();
+  }
+  await card.getByText("130 events", { exact: true }).waitFor();
+  assert.equal(await rows.count(), 130);
+  await stage.fleet.event(id, "The newest report");
+  await card.getByText("131 events", { exact: true }).waitFor();
+  await card.getByText("The newest report").waitFor();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
+  await visitor.leave();
+}
+
 export async function a_filtered_list_of_devices_changes_with_its_devices(stage) {
   const visitor = await at(stage, "devices?availability=MAINTENANCE");
   await visitor.sees("pump 005");
@@ -247,7 +268,7 @@ export async function every_card_says_whether_it_is_live(stage) {
       const titles = cards.filter((card) => card.querySelector("table, ul.rows > li, dl.facts, canvas, .limits, .figure, .wire") && !card.querySelector(".standing")).map((card) => card.querySelector("h2")?.textContent);
       return titles.filter((title) => title && !excused.includes(title));
     }, OF_THE_PAGE);
-  const pages = [["overview", "Overview"], [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name], ["operations", "Operations"], ["registration", "Registration"], ["users", "Users"], ["profile", "Profile"], ["tenants", "Tenants"], ["server", "Server"]];
+  const pages = [["overview", "Overview"], [`devices/${stage.fleet.devices[0].id}`, stage.fleet.devices[0].name], ["operations", "Operations"], ["registration", "Registration"], ["users", "Users"], ["profile", "Profile"], ["tenants", "Tenants"], ["consumers", "Consumers"], ["server", "Server"]];
   for (const [address, heading] of pages) {
     await visitor.go(address, heading);
     await visitor.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });

@@ -133,7 +133,7 @@ export async function a_limited_user_sees_only_permitted_actions(stage) {
   await visitor.logIn("main/viewer", VIEWER);
   await visitor.isLive();
   const offered = await visitor.page.getByRole("navigation", { name: "Pages" }).locator("ul").getByRole("link").allTextContents();
-  assert.deepEqual(offered, ["Overview", "Devices", "Alarms", "Live"]);
+  assert.deepEqual(offered, ["Overview", "Devices", "Alarms", "Live", "Consumers"]);
   await visitor.go("alarms", "Alarms");
   await visitor.sees("Pressure is too high");
   assert.equal(await visitor.page.getByRole("button", { name: /Acknowledge|Clear/ }).filter({ hasNotText: "Cleared" }).filter({ hasNotText: /^Acknowledged$/ }).count(), 0);
@@ -207,6 +207,7 @@ const pages = (stage) => [
   ["applications", "Applications"],
   ["tenants", "Tenants"],
   ["audit", "Audit"],
+  ["consumers", "Consumers"],
   ["server", "Server"],
 ];
 
