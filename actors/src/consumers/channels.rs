@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use platform_model::access::Ancestor;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::realtime::bayeux::{Channel, Pattern};
+use platform_model::realtime::bayeux::{Channel, Pattern, Resource};
 use platform_store::realtime::journal::JournalEntry;
 use platform_store::{Database, access};
 
@@ -53,6 +53,17 @@ pub(super) fn channel_of(channels: &[Pattern], entry: &JournalEntry, lineages: &
         _ => false,
     };
     channels.iter().find(is_family).map(ToString::to_string)
+}
+
+/// Returns whether a consumer with these channels may receive a publication. Only the ancestors of the source say whether
+/// a family does.
+pub(super) fn may_receive(channels: &[Pattern], resource: Resource, source: ManagedObjectId) -> bool {
+    channels.iter().any(|pattern| match pattern {
+        Pattern::Exact(channel) => *channel == Channel { resource, id: source },
+        Pattern::All(of) => *of == resource,
+        Pattern::WithChildren(family) => family.resource == resource,
+        Pattern::Agent(_) | Pattern::Module { .. } => false,
+    })
 }
 
 fn own_channel(channels: &[Pattern], entry: &JournalEntry) -> Option<Channel> {

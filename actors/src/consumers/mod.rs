@@ -1,7 +1,8 @@
 //! Readers of named consumers. A consumer is a row in the database with a position in the journal of its tenant, so
 //! every server can serve each of them, and nothing here is lost with a server.
 //!
-//! A reader ([`reader`]) waits until the tenant publishes something, and then reads the journal from its position on.
+//! A reader ([`reader`]) waits until the tenant publishes something on its channels, and then reads the journal from its
+//! position on. Other publications wake it a few times per second at most, so that it passes them.
 //! The readers of a tenant share what was read last ([`tail`]). The publication itself only wakes them: what is
 //! delivered always comes from the journal.
 //!
@@ -15,14 +16,17 @@ mod tail;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use platform_model::id::TenantId;
+use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::realtime::bayeux::{Pattern, Resource};
 use platform_store::Database;
-use tokio::sync::Notify;
+use tokio::runtime::Handle;
+use tokio::time::sleep;
 
+use channels::may_receive;
 pub use reader::{Batch, ConsumerReader, Interruption, NewReader, ReadNotification};
 use signal::Signal;
 use tail::Tail;
@@ -30,13 +34,17 @@ use tail::Tail;
 /// The time after which a consumer counts as no longer read. The next poll of a client comes earlier.
 const UNREAD: Duration = Duration::from_secs(15);
 
+/// The time after which readers pass publications on other channels.
+const PASS: Duration = Duration::from_millis(250);
+
 /// The readers of the consumers of one tenant at this server.
 pub(crate) struct ConsumerReaders {
     tenant: TenantId,
     database: Database,
     /// The number of readers that wait for a publication. It is increased before such a reader looks at the journal.
     waiting: AtomicUsize,
-    published: Notify,
+    /// Whether readers will be woken soon, to pass publications on other channels.
+    passes_soon: AtomicBool,
     tail: Tail,
     readers: Mutex<HashMap<Box<str>, Known>>,
     last_number: AtomicU64,
@@ -46,6 +54,7 @@ pub(crate) struct ConsumerReaders {
 struct Known {
     number: u64,
     signal: Arc<Signal>,
+    channels: Arc<[Pattern]>,
     /// When it ended; `None` while it reads.
     ended: Option<Instant>,
 }
@@ -58,16 +67,47 @@ impl ConsumerReaders {
             tenant,
             database,
             waiting: AtomicUsize::new(0),
-            published: Notify::new(),
+            passes_soon: AtomicBool::new(false),
             readers: Mutex::default(),
             last_number: AtomicU64::new(0),
         }
     }
 
-    /// Wakes the readers that wait, because the journal may have new entries. It costs one load if there are none.
-    pub(crate) fn published(&self) {
-        if self.wait() {
-            self.published.notify_waiters();
+    /// Wakes the readers that receive a publication, because the journal may have it. It costs one load if no reader
+    /// waits.
+    pub(crate) fn published(self: &Arc<Self>, resource: Resource, source: ManagedObjectId) {
+        if !self.wait() {
+            return;
+        }
+        let mut are_others = false;
+        for known in self.readers.lock().values() {
+            if may_receive(&known.channels, resource, source) {
+                known.signal.wake();
+            } else {
+                are_others = true;
+            }
+        }
+        if are_others && !self.passes_soon.swap(true, Ordering::AcqRel) {
+            self.pass_soon();
+        }
+    }
+
+    /// Wakes all readers in a moment.
+    fn pass_soon(self: &Arc<Self>) {
+        let readers = self.clone();
+        let wake = move || {
+            readers.passes_soon.store(false, Ordering::Release);
+            readers.readers.lock().values().for_each(|known| known.signal.wake());
+        };
+        match Handle::try_current() {
+            Ok(runtime) => {
+                let later = async move {
+                    sleep(PASS).await;
+                    wake();
+                };
+                drop(runtime.spawn(later));
+            }
+            Err(_) => wake(),
         }
     }
 
@@ -94,10 +134,10 @@ impl ConsumerReaders {
     }
 
     /// Makes a reader the one of its consumer, and ends the earlier one.
-    fn enter(&self, consumer: &str) -> (u64, Arc<Signal>) {
+    fn enter(&self, consumer: &str, channels: Arc<[Pattern]>) -> (u64, Arc<Signal>) {
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         let signal = Arc::<Signal>::default();
-        let known = Known { number, signal: signal.clone(), ended: None };
+        let known = Known { number, signal: signal.clone(), channels, ended: None };
         if let Some(earlier) = self.readers.lock().insert(consumer.into(), known) {
             earlier.signal.supersede();
         }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use platform_model::error::{Error, Noun, Result};
 use platform_model::realtime::bayeux::Pattern;
@@ -18,6 +19,9 @@ use super::signal::{Reason, Signal};
 
 /// The most bytes of contents of one batch; a batch has at least one notification.
 const BATCH_BYTES: i64 = 1 << 20;
+
+/// The time after which a consumer is moved behind what its channels do not match.
+const PASS: Duration = Duration::from_secs(5);
 
 /// A request to read a consumer.
 #[derive(Debug, Clone)]
@@ -40,10 +44,16 @@ pub struct ConsumerReader {
     request: NewReader,
     number: u64,
     signal: Arc<Signal>,
-    channels: Vec<Pattern>,
+    channels: Arc<[Pattern]>,
     place: Place,
-    /// The last position that the client acknowledged.
-    acknowledged: JournalPosition,
+    /// The place that the client acknowledged last.
+    acknowledged: Place,
+    /// The last notification that was sent.
+    sent: JournalPosition,
+    /// When the consumer was last moved.
+    passed: Instant,
+    /// The bytes that its backlog may have.
+    max_bytes: i64,
     missed: Option<Missed>,
     newest: JournalPosition,
     /// Notifications up to this position are left out.
@@ -100,8 +110,10 @@ impl ConsumerReader {
             address: request.address,
             acknowledged: request.acknowledged,
         };
-        let Begun { channels, place, missed, newest, .. } = reading::begin_reading(database, read).await?;
-        let (number, signal) = readers.enter(&request.consumer);
+        let Begun { channels, place, missed, newest, max_bytes } =
+            reading::begin_reading(database, read).await?;
+        let channels: Arc<[Pattern]> = channels.into();
+        let (number, signal) = readers.enter(&request.consumer, channels.clone());
         Ok(Self {
             readers,
             request,
@@ -109,7 +121,10 @@ impl ConsumerReader {
             signal,
             channels,
             place,
-            acknowledged: place.position,
+            acknowledged: place,
+            sent: 0,
+            passed: Instant::now(),
+            max_bytes,
             missed,
             newest,
             skipped: 0,
@@ -142,21 +157,15 @@ impl ConsumerReader {
         self.place.position
     }
 
-    /// Acknowledges everything up to a position.
+    /// Acknowledges everything up to a position that was read.
     ///
     /// # Errors
-    /// Those of [`begin`](Self::begin).
+    /// `Unavailable` or `Database`.
     pub async fn acknowledge(&mut self, position: JournalPosition) -> Result<()> {
-        let read = Read {
-            tenant: &self.readers.tenant,
-            name: &self.request.consumer,
-            user: &self.request.user,
-            way: self.request.way,
-            address: self.request.address,
-            acknowledged: Some(position),
-        };
-        let begun = reading::begin_reading(&self.readers.database, read).await?;
-        (self.acknowledged, self.missed) = (begun.place.position, begun.missed);
+        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        reading::acknowledge(&self.readers.database, consumer, position).await?;
+        self.acknowledged.position = self.acknowledged.position.max(position);
+        self.missed = self.missed.filter(|missed| position < missed.to);
         Ok(())
     }
 
@@ -170,11 +179,9 @@ impl ConsumerReader {
         let (readers, signal) = (self.readers.clone(), self.signal.clone());
         loop {
             let waiting = Waiting::begin(&readers);
-            // Both are registered before the journal is read, so nothing is missed in between.
-            let (mut published, mut raised) =
-                (std::pin::pin!(readers.published.notified()), std::pin::pin!(signal.raised()));
-            published.as_mut().enable();
-            raised.as_mut().enable();
+            // It is registered before the journal is read, so nothing is missed in between.
+            let mut woken = std::pin::pin!(signal.raised());
+            woken.as_mut().enable();
             // This future is boxed, so that a reader that waits reserves no memory for it.
             match Box::pin(self.read_on(most, &mut reading)).await? {
                 Step::Interrupted(interruption) => return Ok(Err(interruption)),
@@ -182,10 +189,7 @@ impl ConsumerReader {
                 Step::More => continue,
                 Step::End => {}
             }
-            let either = async {
-                tokio::select! { () = published => {}, () = raised => {} }
-            };
-            let is_late = timeout_at(until, either).await.is_err();
+            let is_late = timeout_at(until, woken).await.is_err();
             drop(waiting);
             if is_late {
                 return Ok(Ok(self.batch(reading)));
@@ -201,6 +205,9 @@ impl ConsumerReader {
         let entries = self.readers.tail.after(reading.place).await?;
         let is_end = entries.is_empty();
         let is_full = self.take(entries, most, reading).await?;
+        if is_end && reading.read.is_empty() {
+            self.pass(reading).await?;
+        }
         Ok(match is_end {
             _ if is_full || (is_end && !reading.read.is_empty()) => Step::Complete,
             true => Step::End,
@@ -208,10 +215,26 @@ impl ConsumerReader {
         })
     }
 
+    /// Moves the consumer behind what its channels do not match, so that it does not count for the backlog. Nothing that
+    /// the client has to acknowledge may be before.
+    async fn pass(&mut self, reading: &Reading) -> Result<()> {
+        let (place, bytes) = (reading.place, reading.place.bytes - self.acknowledged.bytes);
+        let is_worth_it = bytes > self.max_bytes / 4 || self.passed.elapsed() > PASS;
+        let is_possible = reading.missed.is_none() && self.acknowledged.position >= self.sent;
+        if !is_worth_it || !is_possible || place.position == self.acknowledged.position {
+            return Ok(());
+        }
+        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        reading::pass(&self.readers.database, consumer, place).await?;
+        (self.acknowledged, self.passed) = (place, Instant::now());
+        Ok(())
+    }
+
     fn batch(&mut self, reading: Reading) -> Batch {
         let Reading { place, missed, read: notifications } = reading;
         (self.place, self.missed) = (place, missed);
         self.newest = self.newest.max(place.position);
+        self.sent = notifications.last().map_or(self.sent, |read| read.entry.place.position);
         Batch {
             position: self.place.position,
             missed: self.missed,
@@ -276,7 +299,7 @@ impl ConsumerReader {
                 let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
                 match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
                     ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
-                    state if state.has_lapsed || state.position != self.acknowledged => {
+                    state if state.has_lapsed || state.position != self.acknowledged.position => {
                         Ok(Some(Interruption::Changed))
                     }
                     _ => Ok(None),

@@ -44,6 +44,11 @@ impl Signal {
 
     fn raise(&self, bit: u8) {
         self.state.fetch_or(bit, Ordering::AcqRel);
+        self.wake();
+    }
+
+    /// Wakes the reader, because the journal may have new entries.
+    pub(super) fn wake(&self) {
         self.raised.notify_waiters();
     }
 
@@ -57,7 +62,7 @@ impl Signal {
         }
     }
 
-    /// Waits until a reason is raised after this is polled for the first time.
+    /// Waits until the reader is woken after this is polled for the first time.
     pub(super) fn raised(&self) -> tokio::sync::futures::Notified<'_> {
         self.raised.notified()
     }

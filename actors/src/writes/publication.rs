@@ -153,7 +153,7 @@ impl WriteContext {
             return;
         }
         crate::metrics::PUBLISHED.increment(1);
-        self.consumers.published();
+        self.consumers.published(change.resource(), source);
         if self.subscription_counts.has_subscriptions(change.resource()) {
             self.hub.publish(Publish { source, event: change, links: cause.links.clone() });
         }
@@ -177,7 +177,7 @@ impl WriteContext {
             cause,
         );
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
-        self.consumers.published();
+        self.consumers.published(Resource::Operations, operation.device);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let links = cause.links.clone();

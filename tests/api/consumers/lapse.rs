@@ -39,6 +39,7 @@ async fn consumer_with_too_large_a_backlog_lapses_with_an_alarm_and_reports_the_
     assert_eq!(gap["missed"]["from"], first);
     assert!(to > last && gap["position"] == to, "{gap}");
 
+    assert_eq!(super::shown(&admin, "slow").await["missed"], gap["missed"]);
     admin.create_event(&device, "after").await;
     let again = batch(&admin, "slow", "wait=5").await;
     assert_eq!(

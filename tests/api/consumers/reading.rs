@@ -210,3 +210,29 @@ async fn family_receives_what_happens_below() {
     let channels: Vec<_> = sent(&batch).iter().map(|one| one["channel"].as_str().unwrap()).collect();
     assert_eq!(channels, [family, format!("/alarms/{plant}")]);
 }
+
+#[tokio::test]
+async fn reader_passes_what_its_channels_do_not_match() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let body = json!({"name": "selective", "channels": ["/alarms/*"], "maxBytes": 65536});
+    admin.create(CONSUMERS, &body).await;
+    let waiting = tokio::spawn({
+        let admin = admin.clone();
+        async move { batch(&admin, "selective", "wait=50").await }
+    });
+    until("the poll is held", async || !shown(&admin, "selective").await["reader"].is_null()).await;
+    // All together are larger than its backlog may be.
+    let mut event = event_of(&device, "other");
+    event["text"] = json!("x".repeat(20_000));
+    for n in 0..6 {
+        admin.create(EVENTS, &event).await;
+        until("the reader has passed it", async || {
+            shown(&admin, "selective").await["backlog"]["notifications"] == 0
+        })
+        .await;
+        assert_eq!(shown(&admin, "selective").await["state"], "ACTIVE", "event {n}");
+    }
+    admin.raise_alarm(&device, "leak").await;
+    let batch = soon("the response to the poll", waiting).await.unwrap();
+    assert_eq!((types(&batch), &batch["recovered"]), (vec!["leak".to_owned()], &json!(true)));
+}

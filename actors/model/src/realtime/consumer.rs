@@ -31,8 +31,8 @@ const MEMBERS: [&str; 5] = ["name", "channels", "start", "maxAge", "maxBytes"];
 /// The members that clients change.
 const CHANGED_MEMBERS: [&str; 4] = ["maxAge", "maxBytes", "position", "acknowledged"];
 /// The members that only the server sets; they are ignored in bodies.
-const SERVER_MEMBERS: [&str; 8] =
-    ["self", "owner", "creationTime", "state", "lapsedTime", "newest", "backlog", "reader"];
+const SERVER_MEMBERS: [&str; 9] =
+    ["self", "owner", "creationTime", "state", "lapsedTime", "missed", "newest", "backlog", "reader"];
 
 /// A position in the journal of a tenant: the number of a notification. The first one is 1, and no number is left out.
 pub type JournalPosition = i64;
@@ -151,6 +151,8 @@ pub struct Consumer {
     pub bounds: BacklogBounds,
     /// When it lapsed, unless it was read since.
     pub lapsed: Option<Timestamp>,
+    /// The notifications that it missed, until the client acknowledges their end.
+    pub missed: Option<Missed>,
     /// The last notification that it acknowledged.
     pub position: JournalPosition,
     /// The newest notification of the journal.
@@ -326,6 +328,9 @@ impl Serialize for Linked<'_, Consumer> {
         map.serialize_entry("state", if consumer.lapsed.is_some() { "LAPSED" } else { "ACTIVE" })?;
         if let Some(lapsed) = &consumer.lapsed {
             map.serialize_entry("lapsedTime", lapsed)?;
+        }
+        if let Some(missed) = &consumer.missed {
+            map.serialize_entry("missed", missed)?;
         }
         map.serialize_entry("position", &consumer.position)?;
         map.serialize_entry("newest", &consumer.newest)?;

@@ -12,8 +12,8 @@ use platform_model::id::TenantId;
 use platform_model::page::{After, Page, PageRequest};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{
-    Backlog, BacklogBounds, Consumer, ConsumerPatch, ConsumerReader, JournalPosition, NewConsumer, ReaderWay,
-    Start, parse_channel,
+    Backlog, BacklogBounds, Consumer, ConsumerPatch, ConsumerReader, JournalPosition, Missed, NewConsumer,
+    ReaderWay, Start, parse_channel,
 };
 use platform_model::tenancy::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
@@ -48,7 +48,8 @@ const TABLES: &str = "consumers c \
         ORDER BY n.position LIMIT 1) oldest ON true";
 /// The columns of a consumer, in the order in which [`from_row`] reads them.
 const COLUMNS: &str = "c.name, c.owner, c.channels, c.created_at, c.max_age, c.max_bytes, c.lapsed_at, c.position, \
-    j.newest, j.bytes - c.bytes, oldest.arrived_at, s.name, c.reader_way, c.reader_since, c.reader_address";
+    j.newest, j.bytes - c.bytes, oldest.arrived_at, s.name, c.reader_way, c.reader_since, c.reader_address, \
+    c.missed_from, c.missed_to";
 
 /// Creates a consumer with its owner, and begins the journal of the tenant with its first one. When this returns, every
 /// write that is acknowledged later is delivered to it. The consumer is announced, and an audit record is stored.
@@ -310,6 +311,11 @@ fn unknown(name: &str) -> Error {
     Error::not_found(Noun::Consumer, name.chars().take(64).collect::<String>())
 }
 
+/// Returns the gap that is stored as two positions.
+fn missed_of(from: Option<JournalPosition>, to: Option<JournalPosition>) -> Option<Missed> {
+    from.zip(to).map(|(from, to)| Missed { from, to })
+}
+
 /// Parses stored channels.
 fn channels_of(names: &[String]) -> Result<Vec<Pattern>> {
     names.iter().map(|name| parse_channel(name)).collect()
@@ -335,6 +341,7 @@ fn from_row(row: &Row) -> Result<Consumer> {
         created: Timestamp::stored(row.try_get(3)?, 0),
         bounds: bounds(row.try_get(4)?, row.try_get(5)?),
         lapsed: time(6)?,
+        missed: missed_of(row.try_get(15)?, row.try_get(16)?),
         position,
         newest,
         backlog: Backlog { notifications: newest - position, bytes: row.try_get(9)?, oldest: time(10)? },

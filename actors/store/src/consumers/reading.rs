@@ -8,13 +8,15 @@ use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
 use tokio_postgres::Row;
 
-use super::{channels_of, unknown};
+use super::{channels_of, missed_of, unknown};
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Change, announce};
 use crate::realtime::journal::Place;
 
 const BEGIN_READING: &str = include_str!("../../../../sql/queries/consumers/begin_reading.sql");
+const ACKNOWLEDGE: &str = include_str!("../../../../sql/queries/consumers/acknowledge.sql");
+const PASS: &str = include_str!("../../../../sql/queries/consumers/pass.sql");
 const NOTE_GAP: &str = include_str!("../../../../sql/queries/consumers/note_gap.sql");
 const FIND_READER: &str = include_str!("../../../../sql/queries/consumers/find_reader.sql");
 const END_READING: &str = include_str!("../../../../sql/queries/consumers/end_reading.sql");
@@ -88,18 +90,38 @@ pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun>
 }
 
 fn from_row(row: &Row) -> Result<(Begun, Option<i64>)> {
-    let missed = match (row.try_get(4)?, row.try_get(5)?) {
-        (Some(from), Some(to)) => Some(Missed { from, to }),
-        _ => None,
-    };
     let begun = Begun {
         channels: channels_of(&row.try_get::<_, Vec<String>>(0)?)?,
         place: Place { position: row.try_get(1)?, arrived: row.try_get(2)?, bytes: row.try_get(3)? },
-        missed,
+        missed: missed_of(row.try_get(4)?, row.try_get(5)?),
         newest: row.try_get(6)?,
         max_bytes: row.try_get(8)?,
     };
     Ok((begun, row.try_get(7)?))
+}
+
+/// Acknowledges the notifications of a consumer up to a position, without a change of its reader. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn acknowledge(
+    database: &Database,
+    (tenant, name): (&TenantId, &str),
+    position: JournalPosition,
+) -> Result<()> {
+    database.loader().await?.run(ACKNOWLEDGE, &[&tenant.as_str(), &name, &position]).await?;
+    Ok(())
+}
+
+/// Moves a consumer that is read at this server to a place, because nothing up to there matched its channels. One
+/// statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn pass(database: &Database, (tenant, name): (&TenantId, &str), to: Place) -> Result<()> {
+    let (client, server) = (database.loader().await?, database.publications().incarnation());
+    client.run(PASS, &[&tenant.as_str(), &name, &to.position, &to.arrived, &to.bytes, &server]).await?;
+    Ok(())
 }
 
 /// Notes that a consumer missed all notifications from a position up to a place, because the journal has them no
