@@ -124,7 +124,7 @@ export type ConsumerBacklog = { notifications: number; bytes: number; oldestTime
 export type ConsumerReader = {
   way: "LONG_POLL" | "EVENTS" | "BAYEUX";
   since: Timestamp;
-  address: string;
+  address?: string;
   server: string;
 };
 export type CurrentTenant = {
@@ -169,6 +169,7 @@ export type Event = {
 export type ExternalId = { self: Link; externalId: string; type: string; managedObject?: { id: Id; self: Link } };
 export type FilterOrAny = string;
 export type FirstApplications = { self?: Link; references: ApplicationReference[]; next?: Link };
+export type Gap = { from: Position; to: Position };
 export type Group = {
   description?: string;
   id: number;
@@ -236,6 +237,7 @@ export type NotificationConsumer = {
   maxBytes: number;
   state: "ACTIVE" | "LAPSED";
   lapsedTime?: Timestamp;
+  missed?: Gap;
   position: Position;
   newest: Position;
   backlog: ConsumerBacklog;

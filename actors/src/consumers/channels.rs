@@ -55,8 +55,8 @@ pub(super) fn channel_of(channels: &[Pattern], entry: &JournalEntry, lineages: &
     channels.iter().find(is_family).map(ToString::to_string)
 }
 
-/// Returns whether a consumer with these channels may receive a publication. Only the ancestors of the source say whether
-/// a family does.
+/// Returns whether a consumer with these channels may receive a publication. Only the ancestors of the source say
+/// whether a family does.
 pub(super) fn may_receive(channels: &[Pattern], resource: Resource, source: ManagedObjectId) -> bool {
     channels.iter().any(|pattern| match pattern {
         Pattern::Exact(channel) => *channel == Channel { resource, id: source },

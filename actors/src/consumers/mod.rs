@@ -1,10 +1,10 @@
 //! Readers of named consumers. A consumer is a row in the database with a position in the journal of its tenant, so
 //! every server can serve each of them, and nothing here is lost with a server.
 //!
-//! A reader ([`reader`]) waits until the tenant publishes something on its channels, and then reads the journal from its
-//! position on. Other publications wake it a few times per second at most, so that it passes them.
-//! The readers of a tenant share what was read last ([`tail`]). The publication itself only wakes them: what is
-//! delivered always comes from the journal.
+//! A reader ([`reader`]) waits until the tenant publishes something on its channels, and then reads the journal from
+//! its position on. Other publications wake it a few times per second at most, so that it passes them. The readers of a
+//! tenant share what was read last ([`tail`]). The publication itself only wakes them: what is delivered always comes
+//! from the journal.
 //!
 //! A consumer has one reader (B-31). A new one takes over, at this server through the table of readers here, and from
 //! another server by an announced change.

@@ -215,8 +215,8 @@ impl ConsumerReader {
         })
     }
 
-    /// Moves the consumer behind what its channels do not match, so that it does not count for the backlog. Nothing that
-    /// the client has to acknowledge may be before.
+    /// Moves the consumer behind what its channels do not match, so that it does not count for the backlog. Nothing
+    /// that the client has to acknowledge may be before.
     async fn pass(&mut self, reading: &Reading) -> Result<()> {
         let (place, bytes) = (reading.place, reading.place.bytes - self.acknowledged.bytes);
         let is_worth_it = bytes > self.max_bytes / 4 || self.passed.elapsed() > PASS;

@@ -1,5 +1,5 @@
--- Acknowledges the notifications of a consumer ($2) of a tenant ($1) up to a position ($3), and a gap that ends there or
--- before. It is one transaction, whose loss would only repeat notifications.
+-- Acknowledges the notifications of a consumer ($2) of a tenant ($1) up to a position ($3), and a gap that ends there
+-- or before. It is one transaction, whose loss would only repeat notifications.
 WITH quick AS (
     SELECT set_config('synchronous_commit', 'off', true)
 ),

@@ -1,5 +1,5 @@
--- Moves a consumer ($2) of a tenant ($1) to a place ($3 to $5), because its reader at the server $6 has read up to there
--- and nothing matched. It is one transaction, whose loss would only let it read again.
+-- Moves a consumer ($2) of a tenant ($1) to a place ($3 to $5), because its reader at the server $6 has read up to
+-- there and nothing matched. It is one transaction, whose loss would only let it read again.
 WITH quick AS (
     SELECT set_config('synchronous_commit', 'off', true)
 )

@@ -41,8 +41,9 @@ const STREAMED: Duration = Duration::from_secs(30);
 /// notifications. Waits for them for up to `wait` seconds.
 ///
 /// # Errors
-/// 403 for a channel that the caller may no longer receive and when the tenant holds as many polls as it may, 404 for an
-/// unknown consumer and for one of another user, 409 when another reader took over, 422 for an invalid parameter.
+/// 403 for a channel that the caller may no longer receive and when the tenant holds as many polls as it may,
+/// 404 for an unknown consumer and for one of another user, 409 when another reader took over, 422 for an invalid
+/// parameter.
 pub async fn poll(
     caller: Caller,
     request: HttpRequest,
