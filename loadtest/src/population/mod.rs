@@ -3,13 +3,14 @@
 //! due to it once, or be ended; and everything that was accepted must be stored.
 //!
 //! Reading order: [`plan`] (the description), [`world`] (the registration), [`generator`] (the process), [`clients`],
-//! [`open_session`] and [`agent`] (the listeners), [`posters`] (the posts), [`workers`] (other processes), [`faults`]
-//! and [`servers`] (the faults), [`verdict`] (the results).
+//! [`open_session`] and [`agent`] (the listeners), [`consumers`] (the named consumers), [`posters`] (the posts),
+//! [`workers`] (other processes), [`faults`] and [`servers`] (the faults), [`verdict`] (the results).
 
 mod agent;
 mod balancer;
 mod between;
 mod clients;
+mod consumers;
 mod falsifier;
 mod faults;
 pub(crate) mod feeder;
@@ -36,6 +37,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use time::OffsetDateTime;
 
+use self::clients::ClientSpecs;
+use self::consumers::{ConsumerSet, HasWorkers};
 use self::generator::{Generator, Share};
 use self::memory::ClientMemory;
 pub(crate) use self::observer::Observer;
@@ -43,8 +46,8 @@ use self::plan::{Fault, Plan};
 use self::posters::Posted;
 use self::servers::Servers;
 use self::shared::Shared;
-use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
+use self::workers::{ConnectedWorkers, Workers};
 use self::world::World;
 use crate::cli::Common;
 use crate::cli::interruption::interrupted;
@@ -76,6 +79,7 @@ pub(crate) struct Population {
     common: Common,
     servers: Option<Servers>,
     generators: Generators,
+    consumers: ConsumerSet,
     database: ReceiverId,
     memory: ClientMemory,
     began_at: OffsetDateTime,
@@ -135,13 +139,12 @@ impl Population {
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
         let (shared, specs) = Shared::new(plan, run, world, targets, share);
         let mut memory = ClientMemory::before(&processes(servers.as_ref(), common), plan.clients());
+        let mut consumers = ConsumerSet::default();
         let connected = async {
-            let generators = match workers {
-                Some(workers) => Generators::Workers(workers.begin(&shared).await?),
-                None => Generators::Own(Box::new(
-                    Generator::start(&shared, plan, share, specs, common.connecting).await?,
-                )),
-            };
+            consumers.create(&shared, plan).await?;
+            let generators =
+                Generators::start(workers, &shared, plan, (share, specs), common.connecting).await?;
+            consumers.read(&shared, generators.are_workers());
             let rest = Duration::from_secs(common.settle);
             memory.read_held(&processes(servers.as_ref(), common), rest).await;
             Ok(generators)
@@ -154,6 +157,7 @@ impl Population {
                 common: common.clone(),
                 servers,
                 generators,
+                consumers,
                 database,
                 memory,
                 began_at,
@@ -161,7 +165,7 @@ impl Population {
                 phases: Vec::new(),
                 disturbances: Vec::new(),
             }),
-            Err(error) => Err(given_up(error, &shared.world, &creator, common).await),
+            Err(error) => Err(without_consumers(error, consumers, &shared, &creator, common).await),
         }
     }
 
@@ -210,6 +214,7 @@ impl Population {
             common,
             servers,
             mut generators,
+            consumers,
             database,
             memory,
             began_at,
@@ -225,6 +230,7 @@ impl Population {
         let mut failures = Vec::new();
         let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
         let posted = posted.map_err(|error| failures.push(error)).unwrap_or_default();
+        consumers.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
         let read = if plan.reads_back {
             Some(stored::read_back_all(&shared, database, began_at).await)
         } else {
@@ -239,9 +245,7 @@ impl Population {
         }
         // Clients that are still connected would be rejected from now on.
         drop(generators);
-        let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
-        // The data in a private database stays in its directory.
-        let (removed, left) = if keeps { (0, 0) } else { shared.world.remove(&creator).await };
+        let (removed, left) = removed(&shared, consumers, &creator, &common, servers.as_ref()).await;
         if let Some(servers) = servers {
             failures.extend(servers.stop().await.err());
         }
@@ -250,6 +254,30 @@ impl Population {
 }
 
 impl Generators {
+    /// Connects the clients, here or at workers.
+    ///
+    /// # Errors
+    /// A client cannot connect, or a worker does not respond.
+    async fn start(
+        workers: Option<ConnectedWorkers>,
+        shared: &Arc<Shared>,
+        plan: &Plan,
+        (share, specs): (Share, ClientSpecs),
+        connecting: usize,
+    ) -> Result<Self, Error> {
+        Ok(match workers {
+            Some(workers) => Self::Workers(workers.begin(shared).await?),
+            None => Self::Own(Box::new(Generator::start(shared, plan, share, specs, connecting).await?)),
+        })
+    }
+
+    fn are_workers(&self) -> HasWorkers {
+        match self {
+            Self::Own(_) => HasWorkers::No,
+            Self::Workers(_) => HasWorkers::Yes,
+        }
+    }
+
     /// Starts a phase at a time of the run.
     ///
     /// # Errors
@@ -330,6 +358,40 @@ async fn built(creator: &Arc<Target>, plan: &Plan, user: &str, common: &Common) 
         Ok(()) => Ok(world),
         Err(error) => Err(given_up(error, &world, creator, common).await),
     }
+}
+
+/// Removes the consumers, and then what was created before them, as [`given_up`] does.
+async fn without_consumers(
+    error: Error,
+    consumers: ConsumerSet,
+    shared: &Shared,
+    creator: &Arc<Target>,
+    common: &Common,
+) -> Error {
+    if !common.keep {
+        consumers.remove(shared).await;
+    }
+    given_up(error, &shared.world, creator, common).await
+}
+
+/// Removes everything that the run created, unless `--keep` is set. The devices in a private database stay in its
+/// directory. Returns how many were removed and how many could not be removed.
+async fn removed(
+    shared: &Shared,
+    consumers: ConsumerSet,
+    creator: &Arc<Target>,
+    common: &Common,
+    servers: Option<&Servers>,
+) -> (usize, usize) {
+    if common.keep {
+        return (0, 0);
+    }
+    let of_consumers = consumers.remove(shared).await;
+    if servers.is_some_and(Servers::is_private) {
+        return of_consumers;
+    }
+    let of_world = shared.world.remove(creator).await;
+    (of_consumers.0 + of_world.0, of_consumers.1 + of_world.1)
 }
 
 /// Removes what a preparation created before it failed, and returns the error with what is left.
