@@ -9,6 +9,7 @@ mod audit;
 mod verdict;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 pub(crate) use self::audit::Promises;
 pub(crate) use self::verdict::PositionAudit;
@@ -231,9 +232,9 @@ impl PositionLedger {
         self.consumers[consumer].is_dense
     }
 
-    /// Returns the number of notifications that a consumer received for the first time.
-    pub(crate) fn received(&self, consumer: ConsumerId) -> u64 {
-        self.consumers[consumer].counts[0]
+    /// Returns the number of positions that a consumer received for the first time within a time.
+    pub(crate) fn received_within(&self, consumer: ConsumerId, within: &Range<u64>) -> u64 {
+        self.consumers[consumer].received.iter().filter(|at| within.contains(at)).count() as u64
     }
 
     /// Returns the number of deliveries so far, repetitions included.

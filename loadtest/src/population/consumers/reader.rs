@@ -19,6 +19,8 @@ use crate::protocol::consumer::reader::{Reader, Reading};
 
 /// The longest pause before the reader tries the next server, in milliseconds.
 const LONGEST_PAUSE: u64 = 200;
+/// The pause after a part of a stream without notifications, so that streams that end at once make no tight loop.
+const EMPTY_PAUSE: Duration = Duration::from_millis(20);
 /// The time between two looks whether the run is over, for a reader that is away.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -121,8 +123,11 @@ impl ReaderSpec {
             }
             shared.consume(self.id, &batch);
             *handled = batch.position.or(*handled);
-            if shared.is_round_robin {
+            if shared.is_round_robin && reader.begins_anew() {
                 return Stop::NextServer;
+            }
+            if batch == Batch::default() {
+                sleep(EMPTY_PAUSE).await;
             }
         }
     }

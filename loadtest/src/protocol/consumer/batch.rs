@@ -99,6 +99,15 @@ impl Batch {
         Ok(())
     }
 
+    /// Adds an event without data, whose id acknowledges what the channels of the consumer do not match.
+    ///
+    /// # Errors
+    /// The id is not a position.
+    pub(crate) fn add_position(&mut self, id: &str) -> Result<(), Error> {
+        self.position = Some(id.parse().map_err(|_| malformed("the id is not a position", id.as_bytes()))?);
+        Ok(())
+    }
+
     /// Adds an event that reports a gap.
     ///
     /// # Errors

@@ -43,11 +43,12 @@ impl EventParser {
         Ok(())
     }
 
-    /// Reads a line. Returns the event that it ends, if that has data.
+    /// Reads a line. Returns the event that it ends, if that has data or an id.
     fn line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.next);
-            return std::mem::take(&mut self.has_data).then_some(event);
+            let has_data = std::mem::take(&mut self.has_data);
+            return (has_data || event.id.is_some()).then_some(event);
         }
         let (field, value) = match memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     const STREAM: &str = "retry: 1000\n\n: alive\n\nid: 42\ndata: {\"position\":42}\n\nevent: gap\r\nid:43\r\n\
-        data:a\r\ndata: b\r\n\r\nevent: superseded\ndata\n\nid: 44\ndata: cut";
+        data:a\r\ndata: b\r\n\r\nevent: superseded\ndata\n\nid: 57\n\nid: 44\ndata: cut";
 
     fn event(kind: &str, id: Option<&str>, data: &str) -> Event {
         Event { kind: kind.to_owned(), id: id.map(str::to_owned), data: data.into() }
@@ -89,6 +90,7 @@ mod tests {
             event("", Some("42"), "{\"position\":42}"),
             event("gap", Some("43"), "a\nb"),
             event("superseded", None, ""),
+            event("", Some("57"), ""),
         ];
         for at in 0..=STREAM.len() {
             let (mut parser, mut events) = (EventParser::default(), Vec::new());

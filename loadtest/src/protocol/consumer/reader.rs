@@ -153,6 +153,7 @@ impl Reader {
 
 fn add(batch: &mut Batch, event: &Event) -> Result<(), Error> {
     match event.kind.as_str() {
+        "" if event.data.is_empty() => batch.add_position(event.id.as_deref().unwrap_or_default()),
         "" | "message" => {
             batch.add_event(&event.data)?;
             let position = batch.position.map(|position| position.to_string());
@@ -189,5 +190,8 @@ mod tests {
         let error = add(&mut batch, &event("superseded", "7", "{}")).unwrap_err().to_string();
         assert!(error.contains("another reader has taken over"), "{error}");
         assert!(add(&mut batch, &event("news", "7", data)).is_err());
+        add(&mut batch, &event("", "57", "")).unwrap();
+        assert_eq!((batch.position, batch.notifications.len()), (Some(57), 2));
+        assert!(add(&mut batch, &event("", "x", "")).is_err());
     }
 }
