@@ -12,6 +12,7 @@
 //! └── BulkOperationActor       creates the operations of a bulk operation, one after the other
 //! SessionDispatcher            one per thread with sessions: delivers notifications, wakes sessions
 //! └── SessionActor             subscriptions, queue, parked connect
+//! ConsumerReaders              one per tenant: who reads its consumers at this server; not an actor
 //! TenantRunner                 one per tenant whose event-processing modules this process runs
 //! └── ModuleActor              runs statements over the tenant's live stream
 //! Writer                       one per actor thread: group commit
@@ -35,6 +36,7 @@
 //! - Every write carries its condition in SQL. If it no longer holds, the actor reloads and decides again.
 
 pub mod background;
+pub mod consumers;
 pub mod device;
 pub mod event_processing;
 mod feed;

@@ -14,7 +14,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::inventory::external_ids::{get_external_id, insert_external_id};
+use platform_store::devices::inventory::external_ids::{get_external_id, insert_external_id};
 
 use crate::device::{RaiseAlarm, UpdateAlarm};
 use crate::platform::Tenant;

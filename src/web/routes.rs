@@ -10,11 +10,12 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
-    bulk_registration, current_application, current_user, device_credentials, documentation, entry,
-    error_page, event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
-    inventory_children, inventory_parents, measurement_series, measurements, modules, new_device_requests,
-    operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
-    tenant_limits, tenants, token_clients, user_tokens, users,
+    bulk_registration, consumer_notifications, consumers, current_application, current_user,
+    device_credentials, documentation, entry, error_page, event_binaries, events, groups,
+    hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
+    measurement_series, measurements, modules, new_device_requests, operation_diagnosis, operations, options,
+    retention, roles, sessions, statistics, subscriptions, tenant_limits, tenants, token_clients,
+    user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console;
@@ -263,6 +264,11 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/system/options").get(options::list_system));
     paths.push(at("/tenant/system/options/{category}/{key}").get(options::get_system));
 
+    paths.push(at("/notification/consumers").get(consumers::list).post(consumers::create).reserved());
+    paths.push(at("/notification/consumers/{name}").get(consumers::get).without_room_too().put(consumers::update)
+        .delete(consumers::remove).reserved());
+    paths.push(at("/notification/consumers/{name}/notifications").get(consumer_notifications::poll).reserved());
+    paths.push(at("/notification/consumers/{name}/events").get(consumer_notifications::events).reserved());
     paths.push(at("/tenant/sessions").get(sessions::list));
     paths.push(at("/tenant/sessions/{id}").get(sessions::get).delete(sessions::remove));
     paths.push(at("/tenant/statistics").get(statistics::days::list));

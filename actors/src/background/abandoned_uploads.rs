@@ -8,7 +8,7 @@ use std::sync::Arc;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
 use platform_model::origin::Origin;
-use platform_store::binaries::{GivenUp, list_given_up};
+use platform_store::data::binaries::{GivenUp, list_given_up};
 
 use crate::device::{RemoveEventBinary, Removed};
 use crate::platform::Platform;

@@ -15,10 +15,10 @@ use actix::prelude::*;
 use platform_model::data::alarm::AlarmFilter;
 use platform_model::error::{Error, Result};
 use platform_model::links::Links;
-use platform_store::alarms::bulk_updates::{
+use platform_store::data::alarms::bulk_updates::{
     self as store, Deletion, Held, Stepped, delete_step, find_deletion_step, find_step, make_step,
 };
-use platform_store::publications::DeletionNotices;
+use platform_store::realtime::publications::DeletionNotices;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::background::leases::{LeaseGuard, Leases};

@@ -14,15 +14,18 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::publication::Publication;
 
 use crate::platform::Platform;
 use crate::writes::Cause;
 
-pub use platform_store::bulk::registration::Registered;
-use platform_store::bulk::registration::{Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices};
-use platform_store::bulk::requests::register_requests;
+pub use platform_store::devices::bulk::registration::Registered;
+use platform_store::devices::bulk::registration::{
+    Batch, DeviceRow, Memory, ObjectRow, Registrar, register_devices,
+};
+use platform_store::devices::bulk::requests::register_requests;
+use platform_store::devices::inventory::managed_objects::get_managed_object;
 use platform_store::devices::users::DeviceUser;
-use platform_store::inventory::managed_objects::get_managed_object;
 
 /// The most groups of one file for which UPDATE is published.
 const NOTIFIED_GROUPS: usize = 1000;
@@ -186,8 +189,6 @@ impl BulkRegistration {
     /// without this call.
     pub async fn finish(self) {
         for (tenant, groups) in self.changed_groups {
-            let context = self.platform.tenant(&tenant);
-            let context = context.context();
             for id in groups {
                 let database = self.platform.database();
                 // A deleted group has its own notification, and nothing can be published while the database is
@@ -196,7 +197,11 @@ impl BulkRegistration {
                     get_managed_object(database, &tenant, id, WantedReferences::default()).await
                 {
                     let cause = Cause::persistent(&self.uploader.links);
-                    context.publish(id, PublishedChange::ManagedObjectUpdated(Arc::new(group)), cause);
+                    let change = PublishedChange::ManagedObjectUpdated(Arc::new(group));
+                    let publication = Publication::Change { source: id, change, cause };
+                    if let Err(error) = database.publish_stored(&tenant, vec![publication]).await {
+                        tracing::warn!(%error, tenant.id = %tenant, group = %id, "the growth of a group is not published");
+                    }
                 }
             }
         }

@@ -13,9 +13,9 @@ use platform_model::links::Links;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
 use platform_store::Database;
-use platform_store::retention::matching::Sweep;
-use platform_store::retention::runs::{self, HeldRun};
-use platform_store::retention::{list_rules_in_force, partitions};
+use platform_store::tenancy::retention::matching::Sweep;
+use platform_store::tenancy::retention::runs::{self, HeldRun};
+use platform_store::tenancy::retention::{list_rules_in_force, partitions};
 use tokio::time::sleep;
 
 use crate::metrics::RETENTION_DELETED;

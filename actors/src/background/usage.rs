@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use platform_model::error::Result;
-use platform_store::usage::find_growth;
-use platform_store::usage::measurement::Measurement;
+use platform_store::tenancy::usage::find_growth;
+use platform_store::tenancy::usage::measurement::Measurement;
 
 use crate::metrics::STORAGE_DAYS_LEFT;
 use crate::platform::Platform;

@@ -50,7 +50,7 @@ impl CachedMappings {
             cache.changes
         };
         let mappings =
-            Arc::new(platform_store::tenants::options::list_alarm_mappings(database, tenant).await?);
+            Arc::new(platform_store::tenancy::tenants::options::list_alarm_mappings(database, tenant).await?);
         let mut cache = self.cache.write();
         if cache.changes == changes {
             cache.mappings = Some(mappings.clone());

@@ -17,7 +17,7 @@ use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
-use platform_store::alarms::{AlarmUpdate, SentAlarm};
+use platform_store::data::alarms::{AlarmUpdate, SentAlarm};
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -218,7 +218,7 @@ impl Device {
                 Ok(Written::Alarm(alarm)) => return Ok(Arc::new(*alarm)),
                 Ok(_) => {
                     let (database, tenant) = (&self.context.database, &self.context.tenant);
-                    current = Arc::new(platform_store::alarms::get_alarm(database, tenant, id).await?);
+                    current = Arc::new(platform_store::data::alarms::get_alarm(database, tenant, id).await?);
                 }
                 Err(error) if error.is_unique_violation() => return Err(second_open(id, &current.type_)),
                 Err(error) => return Err(error),

@@ -11,7 +11,7 @@ use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::alarms::SentAlarm;
+use platform_store::data::alarms::SentAlarm;
 
 use super::{Device, DeviceActor, UpdateAlarm};
 
@@ -82,7 +82,8 @@ impl Device {
 
     async fn end_silence(&mut self, EndSilence { links }: EndSilence) -> Result<()> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let open = platform_store::alarms::find_open_alarm(database, tenant, self.id, &alarm_type()).await?;
+        let open =
+            platform_store::data::alarms::find_open_alarm(database, tenant, self.id, &alarm_type()).await?;
         if let Some(alarm) = open {
             let patch = AlarmPatch {
                 text: None,

@@ -11,8 +11,8 @@ use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_store::access::SourceObject;
-use platform_store::inventory::links::Children;
-use platform_store::publications::Route;
+use platform_store::devices::inventory::links::Children;
+use platform_store::realtime::publications::Route;
 
 use super::{Cause, Device, DeviceActor};
 
@@ -104,7 +104,8 @@ impl Device {
         database.ensure_stored_quota(tenant)?;
         let to = Children { parent: self.id, kind };
         let route =
-            platform_store::inventory::links::add_children(database, tenant, to, &children, &origin).await?;
+            platform_store::devices::inventory::links::add_children(database, tenant, to, &children, &origin)
+                .await?;
         self.deliver_links_changed(&route);
         self.deliver_update(&route, &origin).await
     }
@@ -146,10 +147,12 @@ impl Device {
         database.ensure_device_quota(tenant, &child[0].fragments)?;
         let to = Children { parent: self.id, kind };
         let route =
-            platform_store::inventory::links::insert_child(database, tenant, to, &child[0], &origin).await?;
+            platform_store::devices::inventory::links::insert_child(database, tenant, to, &child[0], &origin)
+                .await?;
         self.deliver_links_changed(&route);
         let wanted = WantedReferences::default();
-        platform_store::inventory::links::add_references(database, tenant, &mut child, wanted).await?;
+        platform_store::devices::inventory::links::add_references(database, tenant, &mut child, wanted)
+            .await?;
         let [child] = child.map(Arc::new);
         if route.is_by_caller() {
             let change = PublishedChange::ManagedObjectCreated(child.clone());
@@ -172,7 +175,8 @@ impl Device {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let from = Children { parent: self.id, kind };
         let removed =
-            platform_store::inventory::links::remove_child(database, tenant, from, child, &origin).await?;
+            platform_store::devices::inventory::links::remove_child(database, tenant, from, child, &origin)
+                .await?;
 
         let route = removed.ok_or_else(|| Error::not_found(Noun::Link, child))?;
         self.deliver_links_changed(&route);

@@ -10,7 +10,7 @@ use platform_model::data::event_binary::{Content, EventBinary, Placement};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{BinaryId, EventId};
 use platform_model::origin::Origin;
-use platform_store::events::ChangedEvent;
+use platform_store::data::events::ChangedEvent;
 
 use super::events::contended;
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -92,7 +92,8 @@ impl Device {
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
             let written =
-                platform_store::events::place_binary(database, tenant, &changed, &placed, upload.id).await;
+                platform_store::data::events::place_binary(database, tenant, &changed, &placed, upload.id)
+                    .await;
 
             if is_done(written)? {
                 let binary = Some(content.binary().id);
@@ -117,7 +118,7 @@ impl Device {
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
 
-            let written = platform_store::events::delete_binary(database, tenant, &changed).await;
+            let written = platform_store::data::events::delete_binary(database, tenant, &changed).await;
 
             if is_done(written)? {
                 return Ok(());
@@ -129,7 +130,8 @@ impl Device {
     /// Reads the event and its file again. A decision based on them holds while the event's revision is unchanged.
     async fn event_with_binary(&mut self, id: EventId, origin: &Origin) -> Result<(Event, Option<Content>)> {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let (event, content) = platform_store::events::get_event_with_binary(database, tenant, id).await?;
+        let (event, content) =
+            platform_store::data::events::get_event_with_binary(database, tenant, id).await?;
         self.authorize_event(&event, origin).await?;
         Ok((event, content))
     }

@@ -8,7 +8,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
-use platform_store::publications::DeletionNotices;
+use platform_store::realtime::publications::DeletionNotices;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -85,7 +85,7 @@ impl Device {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
-            current = Arc::new(platform_store::events::get_event(database, tenant, id).await?);
+            current = Arc::new(platform_store::data::events::get_event(database, tenant, id).await?);
         }
         Err(contended(id))
     }
@@ -101,8 +101,9 @@ impl Device {
 
         let notices = DeletionNotices::new(Cause::of(&origin));
 
-        let gone = platform_store::events::delete_events(database, tenant, &[id.0], origin.fence(), &notices)
-            .await?;
+        let gone =
+            platform_store::data::events::delete_events(database, tenant, &[id.0], origin.fence(), &notices)
+                .await?;
 
         if gone == 0 { Err(Error::not_found(Noun::Event, id)) } else { Ok(()) }
     }

@@ -14,8 +14,8 @@ use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
-use platform_store::inventory::writes::{ChangedBy, ManagedObjectUpdate};
-use platform_store::publications::DeletionNotices;
+use platform_store::devices::inventory::writes::{ChangedBy, ManagedObjectUpdate};
+use platform_store::realtime::publications::DeletionNotices;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, Device, DeviceActor};
@@ -169,7 +169,8 @@ impl Device {
         let mut object = [object];
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let wanted = WantedReferences::default();
-        platform_store::inventory::links::add_references(database, tenant, &mut object, wanted).await?;
+        platform_store::devices::inventory::links::add_references(database, tenant, &mut object, wanted)
+            .await?;
         let [object] = object.map(Arc::new);
         let change = PublishedChange::ManagedObjectUpdated(object.clone());
         self.context.deliver(Publication::Change { source: self.id, change, cause: Cause::of(origin) });
@@ -196,9 +197,10 @@ impl Device {
             return Ok(());
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let going =
-            platform_store::inventory::managed_objects::list_cascade(database, tenant, self.id, cascade)
-                .await?;
+        let going = platform_store::devices::inventory::managed_objects::list_cascade(
+            database, tenant, self.id, cascade,
+        )
+        .await?;
         for id in going.iter().filter(|id| **id != self.id) {
             if !self.may_write(*id, &origin).await? {
                 return Err(Error::Forbidden);
@@ -206,7 +208,7 @@ impl Device {
         }
 
         let notices = DeletionNotices::new(Cause::of(&origin));
-        let gone = platform_store::inventory::managed_objects::delete_managed_objects(
+        let gone = platform_store::devices::inventory::managed_objects::delete_managed_objects(
             database,
             tenant,
             &going,
@@ -227,8 +229,10 @@ impl Device {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let wanted = WantedReferences::default();
         Ok(Arc::new(
-            platform_store::inventory::managed_objects::get_managed_object(database, tenant, self.id, wanted)
-                .await?,
+            platform_store::devices::inventory::managed_objects::get_managed_object(
+                database, tenant, self.id, wanted,
+            )
+            .await?,
         ))
     }
 

@@ -17,7 +17,7 @@ use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_model::timestamp::Timestamp;
-use platform_store::operations::{OperationUpdate, Queued, ToQueue};
+use platform_store::data::operations::{OperationUpdate, Queued, ToQueue};
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
@@ -131,7 +131,7 @@ impl Device {
         origin: &Origin,
     ) -> Result<Arc<Operation>> {
         self.authorize_queueing(new, origin).await?;
-        if !platform_store::operations::has_agent(&self.context.database, &self.context.tenant, self.id)
+        if !platform_store::data::operations::has_agent(&self.context.database, &self.context.tenant, self.id)
             .await?
         {
             return Err(without_agent(self.id));
@@ -182,7 +182,7 @@ impl Device {
                 return Ok(changed);
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
-            current = Arc::new(platform_store::operations::get_operation(database, tenant, id).await?);
+            current = Arc::new(platform_store::data::operations::get_operation(database, tenant, id).await?);
         }
         Err(contended(id))
     }

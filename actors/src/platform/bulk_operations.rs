@@ -7,8 +7,8 @@ use platform_model::data::bulk_operation::{BulkOperation, BulkOperationPatch, Ne
 use platform_model::error::Result;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
 use platform_model::origin::Origin;
-use platform_store::bulk::operations::{Planned, insert_bulk_operation, update_bulk_operation};
-use platform_store::bulk::steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
+use platform_store::devices::bulk::operations::{Planned, insert_bulk_operation, update_bulk_operation};
+use platform_store::devices::bulk::steps::{GIVE_BACK, Held, RENEW, TAKEN_OVER_AT_ONCE, take_over};
 use platform_store::leases;
 
 use super::Platform;

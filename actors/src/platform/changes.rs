@@ -12,17 +12,17 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::publication::Publication;
-use platform_store::announcements::{CarriedOut, Change, RightsChange};
-use platform_store::publications::{DeliveryHold, Receivers};
+use platform_store::realtime::announcements::{CarriedOut, Change, RightsChange};
+use platform_store::realtime::publications::{DeliveryHold, Receivers};
+use platform_store::realtime::watch;
 use platform_store::users;
-use platform_store::watch;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::{Platform, Tenant};
 use crate::heartbeats;
 use crate::session::{ListSubscriptions, RevokeSession, Rights, SessionActor, Verdict, may_receive};
-pub use platform_store::announcements::{Holders, Names};
+pub use platform_store::realtime::announcements::{Holders, Names};
 
 /// The cached entries that are outdated.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +102,7 @@ impl Platform {
         };
         let end_sessions = move |tenant: &TenantId, delivery_hold: DeliveryHold| {
             let Some(platform) = ending.upgrade() else { return };
+            platform.all_consumers_changed(tenant);
             let (id, transfers) = (tenant.clone(), platform.transfers.clone());
             transfers.stay_until(tenant, async move {
                 platform.end_sessions(&id, Holders::Everybody).await;
@@ -111,8 +112,7 @@ impl Platform {
         let using = Arc::downgrade(self);
         let is_used = move |tenant: &TenantId| {
             using.upgrade().is_some_and(|platform| {
-                platform.modules.run(tenant)
-                    || platform.tenant(tenant).context().subscription_counts.has_any()
+                platform.modules.run(tenant) || platform.tenant(tenant).context().has_receivers()
             })
         };
         let receivers = Receivers {
@@ -158,8 +158,14 @@ impl Platform {
     fn forget(&self, change: &Change) {
         let notify = |changed| self.forget.get().into_iter().for_each(|forget| forget(changed));
         match change {
-            Change::Users(tenant, names) => notify(Changed::Users(tenant, names)),
-            Change::Rights(tenant, of, _) => notify(Changed::Rights(tenant, of)),
+            Change::Users(tenant, names) => {
+                notify(Changed::Users(tenant, names));
+                self.all_consumers_changed(tenant);
+            }
+            Change::Rights(tenant, of, _) => {
+                notify(Changed::Rights(tenant, of));
+                self.all_consumers_changed(tenant);
+            }
             Change::Tenant(tenant) => {
                 self.database.publications().tenant_changed(tenant);
                 // A new tenant may be bounded by the one that created it.
@@ -168,6 +174,7 @@ impl Platform {
                 // A suspended tenant has its modules stopped.
                 self.modules.check_soon();
                 notify(Changed::Tenant(tenant));
+                self.all_consumers_changed(tenant);
             }
             Change::Options(tenant) => {
                 self.forget_options(tenant);
@@ -179,6 +186,7 @@ impl Platform {
             // They are loaded before the response.
             Change::Limits(_) => self.database.tenant_limits().outdate(),
             Change::Names(tenant) => self.database.names_changed(tenant),
+            Change::Consumer(tenant, name) => self.consumer_changed(tenant, name),
             Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
@@ -188,7 +196,10 @@ impl Platform {
                 self.database.applications_changed();
                 self.database.any_names_changed();
                 self.database.tenant_limits().outdate();
-                self.tenants.read().values().for_each(|tenant| tenant.forget_options());
+                for (_, tenant) in self.known_tenants() {
+                    tenant.forget_options();
+                    tenant.context().consumers.all_changed();
+                }
                 self.forget_heartbeat_schedule(None);
                 notify(Changed::Anything);
             }
@@ -226,6 +237,7 @@ impl Platform {
                 | Change::Options(_)
                 | Change::Availability(..)
                 | Change::Names(_)
+                | Change::Consumer(..)
                 | Change::Applications(_)
                 | Change::Modules(_)
                 | Change::Guess(..)

@@ -7,7 +7,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::client_session::SessionFilter;
-use platform_store::operations::diagnosis::find_out;
+use platform_store::devices::operation_diagnosis::find_out;
 
 use super::{Platform, WantedSessions};
 

@@ -4,6 +4,7 @@ mod activity;
 mod arrivals;
 mod bulk_operations;
 mod changes;
+mod consumers;
 mod diagnosis;
 mod draining;
 mod modules;
@@ -35,7 +36,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_store::Database;
-use platform_store::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
+use platform_store::data::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
 pub use shown_sessions::{FoundSessions, WantedSessions};
@@ -45,6 +46,7 @@ pub use user_sessions::NotedSessions;
 use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::background::bulk_operation::BulkOperations;
 use crate::background::silence::clear_alarm;
+use crate::consumers::ConsumerReaders;
 use crate::device::Devices;
 use crate::event_processing::deployment::{Deployments, SharedDependencies};
 use crate::event_processing::look_ups::LookUpPath;
@@ -237,6 +239,7 @@ impl Platform {
         let counts = SubscriptionCounts::default();
         let hub = NotificationHub::new(id.clone(), self.database.clone(), counts.clone(), arbiter.clone());
         let feeds = Feeds::default();
+        let consumers = Arc::new(ConsumerReaders::new(id.clone(), self.database.clone()));
         let context = |thread: &ActorThread| writes::WriteContext {
             tenant: id.clone(),
             database: self.database.clone(),
@@ -244,6 +247,7 @@ impl Platform {
             heartbeats: thread.heartbeats.clone(),
             hub: hub.clone(),
             subscription_counts: counts.clone(),
+            consumers: consumers.clone(),
             feeds: feeds.clone(),
             ids: self.ids.clone(),
             limits: self.limits.clone(),

@@ -10,7 +10,7 @@ use platform_model::origin::Origin;
 use platform_model::realtime::module::{Module, ModulePatch, ModuleStatus};
 use platform_model::tenancy::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
-use platform_store::modules::changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
+use platform_store::applications::modules::changes::{ChangedBy, ModuleChange, StoredModule, change_modules};
 use tokio::sync::mpsc;
 
 use super::Platform;

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::{Leaving, ServerMessage};
-use platform_store::session_moves::{StoredSession, Successor};
+use platform_store::realtime::session_moves::{StoredSession, Successor};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 

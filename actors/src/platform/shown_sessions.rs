@@ -11,7 +11,7 @@ use platform_model::id::TenantId;
 use platform_model::realtime::client_session::{ClientSession, SessionFilter, SessionsOfServer};
 use platform_model::realtime::session_move::ServerMessage;
 use platform_model::timestamp::Timestamp;
-use platform_store::servers::list_living;
+use platform_store::realtime::servers::list_living;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};

@@ -14,7 +14,7 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
 use platform_model::links::Links;
 use platform_model::origin::Origin;
-use platform_store::tenant_limits::{Counted, TenantLimits};
+use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
 
 use crate::background::bulk_alarm_update::delete_alarms;
 use crate::device::{CreateChild, DeviceActor, Devices};

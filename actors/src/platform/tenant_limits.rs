@@ -5,9 +5,10 @@ use std::sync::Arc;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::tenancy::tenant::{LimitValues, TenantLimit};
-use platform_store::modules;
-use platform_store::tenant_limits::{Counted, TenantLimits};
-use platform_store::tenants;
+use platform_store::applications::modules;
+use platform_store::realtime::consumers;
+use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
+use platform_store::tenancy::tenants;
 
 use super::{Platform, Tenant};
 
@@ -40,6 +41,8 @@ impl Platform {
         usage.set(TenantLimit::Modules, Some(modules.unsigned_abs()));
         let created = tenants::count_sub_tenants(&self.database, tenant).await?;
         usage.set(TenantLimit::SubTenants, Some(created.unsigned_abs()));
+        let consumers = consumers::count(&self.database, tenant).await?;
+        usage.set(TenantLimit::Consumers, Some(consumers.unsigned_abs()));
         Ok(usage)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use platform_model::error::Result;
 use platform_model::id::TenantId;
-use platform_store::session_moves::SessionsOfUser;
+use platform_store::realtime::session_moves::SessionsOfUser;
 
 use super::{Platform, Tenant};
 use crate::session::ClientId;

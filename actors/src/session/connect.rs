@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::realtime::bayeux::Advice;
-use platform_store::tenant_limits::Counted;
+use platform_store::tenancy::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

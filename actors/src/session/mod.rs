@@ -80,7 +80,7 @@ use platform_model::realtime::bayeux::{Advice, Pattern, error};
 use platform_model::realtime::session_move::SessionTraces;
 use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
-use platform_store::tenant_limits::TenantLimits;
+use platform_store::tenancy::tenant_limits::TenantLimits;
 pub use queue::Delivery;
 pub(crate) use registered::SessionsOfUsers;
 pub use registered::{SessionEntry, Sessions};

@@ -9,8 +9,8 @@ use platform_model::error::Error;
 use platform_model::realtime::session_move::{
     ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames,
 };
-use platform_store::publications::TenantSubscription;
-use platform_store::session_moves::StoredSession;
+use platform_store::realtime::publications::TenantSubscription;
+use platform_store::realtime::session_moves::StoredSession;
 use tokio::time::Instant;
 
 use super::queue::Queue;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix::{Addr, WeakAddr};
-use platform_store::announcements::Holders;
+use platform_store::realtime::announcements::Holders;
 
 use super::dispatcher::{SessionDispatcher, SessionSlot};
 use super::{ClientId, SessionActor, SessionHere};

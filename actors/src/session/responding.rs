@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use platform_model::realtime::bayeux::Advice;
-use platform_store::tenant_limits::Counted;
+use platform_store::tenancy::tenant_limits::Counted;
 use tokio::time::Instant;
 
 use super::connect::Parked;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use platform_model::error::Result;
 use platform_model::units::SystemOfUnits;
-use platform_store::tenant_limits::Counted;
+use platform_store::tenancy::tenant_limits::Counted;
 
 use super::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
 use super::{ClientId, SessionActor, SessionEnvironment};

@@ -4,7 +4,7 @@
 //! HMAC over both. All servers of the deployment share the key of the HMAC, so each recognizes the ids of the others
 //! and sends no request about an invented id. Without the key, 104 bits of an id cannot be guessed (B-08).
 
-use platform_store::session_moves::BIRTH_BITS;
+use platform_store::realtime::session_moves::BIRTH_BITS;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 

@@ -3,7 +3,7 @@
 use actix::prelude::*;
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::ServerMessage;
-use platform_store::publications::ListeningConnection;
+use platform_store::realtime::publications::ListeningConnection;
 
 use super::Transfers;
 use crate::session::deliveries::DispatchToSessions;

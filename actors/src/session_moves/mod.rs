@@ -38,7 +38,7 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::{ServerMessage, SessionMove, SessionState};
 use platform_store::Database;
-use platform_store::session_moves::{Asked, SessionMoves, StoredSession};
+use platform_store::realtime::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 

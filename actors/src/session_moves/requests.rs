@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use platform_model::error::{self, Error};
 use platform_model::realtime::session_move::{ServerMessage, SessionState};
-use platform_store::publications::TenantSubscription;
-use platform_store::session_moves::Asked;
+use platform_store::realtime::publications::TenantSubscription;
+use platform_store::realtime::session_moves::Asked;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 

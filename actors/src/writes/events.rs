@@ -10,9 +10,9 @@ use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
 use platform_store::access::{SourceObject, find_source};
-use platform_store::events::collection;
-use platform_store::events::{SentEvent, ShownSource};
-use platform_store::publications::{DeletionNotices, Route};
+use platform_store::data::events::collection;
+use platform_store::data::events::{SentEvent, ShownSource};
+use platform_store::realtime::publications::{DeletionNotices, Route};
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, PublicationTurn, Storage, WriteContext};

@@ -9,9 +9,9 @@ use platform_model::error::{Error, Result};
 use platform_model::id::{BinaryId, ManagedObjectId};
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
-use platform_store::inventory::managed_objects::delete_managed_objects;
-use platform_store::inventory::writes::ObjectToInsert;
-use platform_store::recent_sources::NewSource;
+use platform_store::access::recent_sources::NewSource;
+use platform_store::devices::inventory::managed_objects::delete_managed_objects;
+use platform_store::devices::inventory::writes::ObjectToInsert;
 use platform_store::writer::{Change, Written};
 
 use super::{Cause, WriteContext};

@@ -7,9 +7,9 @@ use platform_model::id::MeasurementId;
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_store::access::{self, SourceObject};
-use platform_store::measurements::collection::{self, begin_deletion, delete_next};
-use platform_store::measurements::rows::get_measurement;
-use platform_store::publications::DeletionNotices;
+use platform_store::data::measurements::collection::{self, begin_deletion, delete_next};
+use platform_store::data::measurements::rows::get_measurement;
+use platform_store::realtime::publications::DeletionNotices;
 
 use super::{Cause, WriteContext};
 

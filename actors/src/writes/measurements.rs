@@ -13,10 +13,10 @@ use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::input_stream::InputStream;
 use platform_model::realtime::publication::Publication;
+use platform_store::access::recent_sources::authorize_unstored;
 use platform_store::access::{self, SourceObject};
-use platform_store::measurements::{SentMeasurements, UnseenShape};
-use platform_store::publications::Route;
-use platform_store::recent_sources::authorize_unstored;
+use platform_store::data::measurements::{SentMeasurements, UnseenShape};
+use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::{Cause, PublicationTurn, Storage, WriteContext};

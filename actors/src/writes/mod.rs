@@ -34,6 +34,7 @@ pub(crate) use platform_model::realtime::publication::Cause;
 use publication::Storage;
 pub use publication_order::{PublicationOrder, PublicationTurn};
 
+use crate::consumers::ConsumerReaders;
 use crate::feed::Feeds;
 use crate::heartbeats::{Heartbeats, RecordHeartbeat};
 use crate::hub::{NotificationHub, SubscriptionCounts};
@@ -47,6 +48,8 @@ pub(crate) struct WriteContext {
     pub(crate) heartbeats: Addr<Heartbeats>,
     pub(crate) hub: NotificationHub,
     pub(crate) subscription_counts: SubscriptionCounts,
+    /// The readers of the tenant's consumers.
+    pub(crate) consumers: Arc<ConsumerReaders>,
     /// The modules that process what is published.
     pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,

@@ -3,8 +3,8 @@
 use platform_model::data::operation::OperationFilter;
 use platform_model::error::Result;
 use platform_model::links::Links;
-use platform_store::operations::collection;
-use platform_store::publications::DeletionNotices;
+use platform_store::data::operations::collection;
+use platform_store::realtime::publications::DeletionNotices;
 
 use super::{Cause, WriteContext};
 

@@ -12,7 +12,7 @@ use platform_model::realtime::bayeux::Resource;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::input_stream::InputStream;
 use platform_model::realtime::publication::{Cause, Publication};
-use platform_store::publications::Route;
+use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;
@@ -153,6 +153,7 @@ impl WriteContext {
             return;
         }
         crate::metrics::PUBLISHED.increment(1);
+        self.consumers.published();
         if self.subscription_counts.has_subscriptions(change.resource()) {
             self.hub.publish(Publish { source, event: change, links: cause.links.clone() });
         }
@@ -176,6 +177,7 @@ impl WriteContext {
             cause,
         );
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
+        self.consumers.published();
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let links = cause.links.clone();
@@ -186,13 +188,19 @@ impl WriteContext {
     /// Returns whether anyone would receive a change of a managed object with this cause. If not, the object need not
     /// be read.
     pub(crate) fn has_receivers_for_changed_objects(&self, cause: &Cause) -> bool {
-        self.has_receivers_here(cause) || !self.database.publications().is_alone()
+        let publications = self.database.publications();
+        self.has_receivers_here(cause) || !publications.is_alone() || publications.has_journal(&self.tenant)
+    }
+
+    /// Returns whether sessions or readers of consumers at this server receive what is published.
+    pub(crate) fn has_receivers(&self) -> bool {
+        self.subscription_counts.has_any() || self.consumers.has_any()
     }
 
     /// Returns whether anyone at this server would receive a change of a managed object with this cause.
     pub(crate) fn has_receivers_here(&self, cause: &Cause) -> bool {
         let notified =
             cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
-        notified || self.feeds.want(InputStream::ManagedObjectUpdated)
+        notified || self.feeds.want(InputStream::ManagedObjectUpdated) || self.consumers.wait()
     }
 }

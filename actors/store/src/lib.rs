@@ -1,53 +1,23 @@
-//! PostgreSQL, the source of truth. Only this crate sends statements to it; it has one folder per noun. `query` is
-//! the common part of lists, and [`writer`] the group commit.
+//! PostgreSQL, the source of truth. Only this crate sends statements to it. Its nouns are in six rooms, as those of the
+//! [model](platform_model) are, with one module per noun. `query` is the common part of lists, and [`writer`] the group
+//! commit.
 //!
 //! One transaction is one function. Client reads and device actors have separate connection pools, so that slow reads
 //! never starve devices; each [`Writer`](crate::writer::Writer) has a connection of its own.
 
 pub mod access;
-pub mod alarms;
-pub mod announcements;
 pub mod applications;
-pub mod audit_records;
-pub mod binaries;
-pub mod bulk;
 mod connect;
-mod deletion;
-pub mod description;
+pub mod data;
 pub mod devices;
-pub mod events;
-pub mod inventory;
 pub mod leases;
-pub mod lines;
-pub mod measurements;
 pub mod metrics;
-mod migrations;
-mod module_leases;
-pub mod modules;
-mod names;
-pub mod operations;
-mod panics;
-mod pauses;
-mod prepared;
-pub mod publications;
 pub mod query;
-pub mod recent_sources;
-pub mod restoration;
-pub mod retention;
-mod room;
-mod rows;
-pub mod sealed_texts;
-pub mod servers;
-pub mod session_moves;
-mod shared_lookups;
-pub mod shares;
-pub mod signatures;
+pub mod realtime;
+pub mod schema;
 pub mod statistics;
-pub mod tenant_limits;
-pub mod tenants;
-pub mod usage;
+pub mod tenancy;
 pub mod users;
-pub mod watch;
 mod write_kind;
 pub mod writer;
 
@@ -55,24 +25,33 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use access::recent_sources::RecentSources;
 use access::{LineageLookup, SourceLookup};
 use connect::{CONNECTION_WAIT, Connector, pool};
 pub use connect::{ConnectionTurn, Turns, check_database_url, holds_password, libpq_environment};
+pub use connect::{lines, shares};
+use data::measurements::rollups::Rollups;
+use data::measurements::shapes::Shapes;
 use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
+use devices::names::Generations;
 use futures_util::future::BoxFuture;
-use measurements::rollups::Rollups;
-use measurements::shapes::Shapes;
-pub use pauses::Pauses;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
-use recent_sources::RecentSources;
-use room::DiskSpace;
-pub use room::{Room, keep_log_short};
-use shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
+use query::shared_lookups::{STATEMENTS_AT_ONCE, SharedLookups};
+use realtime::announcements::Bus;
+pub use realtime::pauses::Pauses;
+use realtime::publications::Publications;
+use realtime::servers::Membership;
+use realtime::session_moves::SessionMoves;
+use realtime::signatures::Signatures;
+use schema::migrations;
+use tenancy::tenant_limits::AllTenantLimits;
 use tokio::time::timeout;
 use users::AccountLookup;
+use writer::room::DiskSpace;
+pub use writer::room::{Room, keep_log_short};
 
 /// The number of connections that a server may use, besides one per writer.
 #[derive(Debug, Clone, Copy)]
@@ -99,15 +78,15 @@ pub struct Database {
     shapes: Arc<Shapes>,
     rollups: Arc<Rollups>,
     recent_sources: Arc<RecentSources>,
-    names: Arc<names::Generations>,
+    names: Arc<Generations>,
     applications: Arc<AtomicU64>,
-    bus: Arc<announcements::Bus>,
-    publications: Arc<publications::Publications>,
-    membership: Arc<servers::Membership>,
-    session_moves: Arc<session_moves::SessionMoves>,
-    signatures: Arc<signatures::Signatures>,
+    bus: Arc<Bus>,
+    publications: Arc<Publications>,
+    membership: Arc<Membership>,
+    session_moves: Arc<SessionMoves>,
+    signatures: Arc<Signatures>,
     statistics: Arc<statistics::Statistics>,
-    tenant_limits: Arc<tenant_limits::AllTenantLimits>,
+    tenant_limits: Arc<AllTenantLimits>,
     pauses: Arc<Pauses>,
 }
 
@@ -136,10 +115,10 @@ impl Database {
     /// `Invalid` when the URL cannot be parsed or names a file that cannot be used.
     pub fn new(url: &str, connections: Connections, limits: &Limits) -> Result<Self> {
         let timeout = format!("-c statement_timeout={}", limits.statement_timeout.as_millis());
-        let bus = Arc::<announcements::Bus>::default();
-        let signatures = Arc::new(signatures::Signatures::new(bus.origin()));
+        let bus = Arc::<Bus>::default();
+        let signatures = Arc::new(Signatures::new(bus.origin()));
         let publications =
-            Arc::new(publications::Publications::new(bus.origin(), limits.tenant_linger, signatures.clone()));
+            Arc::new(Publications::new(bus.origin(), limits.tenant_linger, signatures.clone()));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
         let lookup_pool = || pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE);
         let objects = lookup_pool()?;
@@ -162,10 +141,10 @@ impl Database {
             bus,
             publications,
             membership: Arc::default(),
-            session_moves: Arc::new(session_moves::SessionMoves::new(signatures.clone())),
+            session_moves: Arc::new(SessionMoves::new(signatures.clone())),
             signatures,
             statistics: Arc::default(),
-            tenant_limits: Arc::new(tenant_limits::AllTenantLimits::new(limits)),
+            tenant_limits: Arc::new(AllTenantLimits::new(limits)),
             pauses: Arc::default(),
         })
     }
@@ -238,17 +217,17 @@ impl Database {
     }
 
     /// Returns the bus of changes of this and other processes.
-    pub fn bus(&self) -> &announcements::Bus {
+    pub fn bus(&self) -> &Bus {
         &self.bus
     }
 
     /// Returns the publications of this and other servers.
-    pub fn publications(&self) -> &Arc<publications::Publications> {
+    pub fn publications(&self) -> &Arc<Publications> {
         &self.publications
     }
 
     /// Returns the place of this process among the servers.
-    pub fn membership(&self) -> &servers::Membership {
+    pub fn membership(&self) -> &Membership {
         &self.membership
     }
 

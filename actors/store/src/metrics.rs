@@ -21,6 +21,16 @@ pub(crate) static WRITES_STOPPED: LazyLock<Gauge> =
 /// Seconds a request waited for a database connection.
 pub(crate) static POOL_WAIT: LazyLock<Histogram> =
     LazyLock::new(|| metrics::histogram!("platform_database_connection_wait_seconds"));
+/// Notifications that were appended to journals.
+pub(crate) static JOURNALED: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_journal_notifications_total"));
+/// Consumers whose backlog exceeded a bound.
+pub(crate) static LAPSES: LazyLock<Counter> =
+    LazyLock::new(|| metrics::counter!("platform_consumer_lapses_total"));
+/// The consumers of notifications, by state (active, lapsed).
+const CONSUMERS: &str = "platform_consumers";
+/// The notifications of the largest backlog of a consumer.
+const LARGEST_BACKLOG: &str = "platform_consumer_backlog_notifications";
 /// The share of PostgreSQL's queue of notifications that is in use, from 0 to 1. When it is full, no transaction with a
 /// notification commits.
 pub(crate) static NOTIFICATION_QUEUE: LazyLock<Gauge> =
@@ -42,6 +52,13 @@ pub fn set_connections(database: &Database) {
     }
 }
 
+/// Sets the metrics of consumers: how many are active and lapsed, and the notifications of the largest backlog.
+pub(crate) fn set_consumers(active: i64, lapsed: i64, backlog: i64) {
+    metrics::gauge!(CONSUMERS, "state" => "active").set(active as f64);
+    metrics::gauge!(CONSUMERS, "state" => "lapsed").set(lapsed as f64);
+    metrics::gauge!(LARGEST_BACKLOG).set(backlog as f64);
+}
+
 /// Registers the descriptions of these metrics with the recorder.
 pub fn describe() {
     describe_histogram!("platform_writer_batch_rows", "rows of one group commit");
@@ -54,6 +71,19 @@ pub fn describe() {
     describe_gauge!(
         "platform_disk_writes_refused",
         "1 while what would be stored is answered 503 for want of room on the disk"
+    );
+    describe_counter!(
+        "platform_journal_notifications_total",
+        "notifications that were appended to journals, which named consumers read"
+    );
+    describe_counter!(
+        "platform_consumer_lapses_total",
+        "named consumers whose backlog became larger or older than they may have"
+    );
+    describe_gauge!(CONSUMERS, "named consumers of notifications of all tenants, by state");
+    describe_gauge!(
+        LARGEST_BACKLOG,
+        "notifications that the named consumer furthest behind has not acknowledged"
     );
     describe_counter!(
         MESSAGES_IGNORED,

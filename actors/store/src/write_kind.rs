@@ -7,7 +7,7 @@ use platform_model::error::Result;
 use platform_model::fragments::Fragments;
 use platform_model::id::TenantId;
 
-use crate::signatures::Signatures;
+use crate::realtime::signatures::Signatures;
 use crate::statistics::Counted;
 
 /// The changes of one kind in a batch, each with its tenant.

@@ -1,5 +1,8 @@
--- Returns, for each of the tenants ($1) that has rows, whether this server ($2) has one and whether others do.
-SELECT tenant, bool_or(server = $2), bool_or(server <> $2)
-FROM publication_listeners
-WHERE tenant = ANY($1)
-GROUP BY tenant
+-- Returns for each of the tenants ($1) whether this server ($2) has joined it, whether others have, and whether it has a
+-- journal.
+SELECT
+    tenant,
+    EXISTS (SELECT FROM publication_listeners AS own WHERE own.tenant = asked.tenant AND own.server = $2),
+    EXISTS (SELECT FROM publication_listeners AS other WHERE other.tenant = asked.tenant AND other.server <> $2),
+    EXISTS (SELECT FROM journals WHERE journals.tenant = asked.tenant AND journals.is_written)
+FROM unnest($1::text[]) AS asked (tenant)

@@ -11,8 +11,9 @@ WITH free AS (
     LIMIT 1
 )
 INSERT INTO servers AS s
-    (slot, incarnation, name, version, address, connections, state, started_at, leased_until, ids_until, signer)
-SELECT free.slot, $1, $2, $3, $4, $5, $6, now(), now() + make_interval(secs => $10), $7::bigint + $8::bigint, $1
+    (slot, incarnation, name, version, address, connections, state, started_at, leased_until, ids_until, signer,
+     journal_writer)
+SELECT free.slot, $1, $2, $3, $4, $5, $6, now(), now() + make_interval(secs => $10), $7::bigint + $8::bigint, $1, $1
 FROM free
 ON CONFLICT (slot) DO UPDATE
 SET
@@ -26,6 +27,7 @@ SET
     leased_until = excluded.leased_until,
     takes_part = false,
     signer = excluded.signer,
+    journal_writer = excluded.journal_writer,
     ids_until = greatest(s.ids_until, $7::bigint) + $8::bigint
 -- The check is repeated, because another server may have taken the slot first.
 WHERE s.leased_until < now() - make_interval(secs => $9)

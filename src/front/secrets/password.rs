@@ -11,7 +11,7 @@ use std::path::Path;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use platform_store::signatures::MessageKey;
+use platform_store::realtime::signatures::MessageKey;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 

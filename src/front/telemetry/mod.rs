@@ -99,7 +99,7 @@ pub fn start_metrics(of_requests: &str, describe: impl FnOnce()) {
             jobs::describe();
             platform_store::metrics::describe();
             metrics_process::Collector::default().describe();
-            let schema = format!("V{}", platform_store::restoration::newest_schema());
+            let schema = format!("V{}", platform_store::schema::restoration::newest_schema());
             metrics::gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION"), "schema" => schema).set(1.0);
         }
         handle

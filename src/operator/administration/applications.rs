@@ -5,7 +5,7 @@ use platform_model::applications::service_address::ServiceAddress;
 use platform_model::error::Result;
 use platform_store::Database;
 use platform_store::applications::routes;
-use platform_store::audit_records::insert_operators_record;
+use platform_store::data::audit_records::insert_operators_record;
 
 use crate::cli::{ApplicationRoute, ApplicationTask};
 

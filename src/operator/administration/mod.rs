@@ -87,7 +87,7 @@ async fn ensure_tenant(database: &Database, id: &TenantId) -> Result<()> {
     match platform_store::users::ensure_tenant(database, id).await {
         Err(Error::NotFound { .. }) => {
             let new = NewTenant::of_installation(id.clone(), format!("{id}.localhost"), "-".into());
-            ignore_duplicate(platform_store::tenants::insert_tenant(database, None, &new).await)
+            ignore_duplicate(platform_store::tenancy::tenants::insert_tenant(database, None, &new).await)
         }
         exists => exists,
     }
@@ -119,7 +119,7 @@ pub async fn create_tenant(database: &Database, key: &SecretKey, tenant: &Tenant
     let secret = Secret::from_argument(tenant.admin_password.as_ref())?;
     let new = NewTenant::of_installation(id.clone(), parse_domain(&tenant.domain)?, tenant.company.clone());
     let by = by_operator(database, &TenantId::parse(MANAGEMENT)?).await?;
-    platform_store::tenants::insert_tenant(database, Some(&by), &new).await?;
+    platform_store::tenancy::tenants::insert_tenant(database, Some(&by), &new).await?;
     let (by, user) = (by_operator(database, &id).await?, (&id, &*tenant.admin_user));
     insert_user(database, key, Some(&by), user, Rights::Administrator, &secret).await?;
     Ok(NewUser { name: format!("{id}/{}", tenant.admin_user), generated_password: secret.generated() })
@@ -176,7 +176,7 @@ pub(crate) async fn ensure_administrator(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(crate) async fn by_operator(database: &Database, tenant: &TenantId) -> Result<Administration> {
-    let id = platform_store::audit_records::next_operators_id(database).await?;
+    let id = platform_store::data::audit_records::next_operators_id(database).await?;
     Ok(Administration::of_operator(tenant.clone(), id))
 }
 

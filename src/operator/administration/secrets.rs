@@ -16,7 +16,7 @@ use platform_front::secrets::secret_key::{self, FINGERPRINT, HASHING_KEY, promot
 use platform_model::applications::application::UserPurpose;
 use platform_model::id::{ApplicationId, TenantId};
 use platform_store::Database;
-use platform_store::sealed_texts::{
+use platform_store::schema::sealed_texts::{
     Lost, OldTexts, Replacement, SealedKind, SealedText, count_lost, replace_key,
 };
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Result};
 use platform_model::timestamp::Timestamp;
 use platform_store::Database;
-use platform_store::servers::{Server, State, evict, list_servers, set_state};
+use platform_store::realtime::servers::{Server, State, evict, list_servers, set_state};
 use serde_json::{Value, json};
 
 use super::in_force;

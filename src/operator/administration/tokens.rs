@@ -15,7 +15,7 @@ use platform_model::tenancy::account_limits::{AbsoluteLimits, AccountId, RateLim
 use platform_model::users::token_client::{Scope, TokenHash, parse_client_id};
 use platform_model::users::user::parse_user_of_path;
 use platform_store::Database;
-use platform_store::audit_records::insert_operators_record;
+use platform_store::data::audit_records::insert_operators_record;
 use platform_store::users;
 use platform_store::users::account_limits;
 use platform_store::users::token_clients;

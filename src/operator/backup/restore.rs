@@ -16,7 +16,7 @@ use super::{
 };
 use crate::cli::RestoreArguments;
 use crate::embedded_postgres::{client_program, running_database_url};
-use platform_store::restoration::{Restoration, SET_ASIDE, newest_schema};
+use platform_store::schema::restoration::{Restoration, SET_ASIDE, newest_schema};
 use platform_store::{Database, libpq_environment};
 use tempfile::NamedTempFile;
 

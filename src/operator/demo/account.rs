@@ -53,7 +53,8 @@ pub(super) async fn prepare_in(
         admin_user: ADMIN.into(),
         admin_password: Some(new.parse().map_err(invalid)?),
     };
-    let is_new = match platform_store::tenants::get_tenant(database, &TenantId::parse(TENANT)?).await {
+    let is_new = match platform_store::tenancy::tenants::get_tenant(database, &TenantId::parse(TENANT)?).await
+    {
         Ok(_) => false,
         Err(Error::NotFound { .. }) => {
             administration::create_tenant(database, key, &create).await?;
@@ -77,7 +78,7 @@ pub(super) async fn prepare_in(
 /// There is no such tenant, or the database cannot be used.
 pub async fn remove_from(database: &Database) -> Result<String> {
     let by = administration::by_operator(database, &TenantId::parse(platform_model::id::MANAGEMENT)?).await?;
-    match platform_store::tenants::delete_tenant(database, &by, &TenantId::parse(TENANT)?).await {
+    match platform_store::tenancy::tenants::delete_tenant(database, &by, &TenantId::parse(TENANT)?).await {
         Err(Error::NotFound { .. }) => Err(Error::Invalid(format!("there is no tenant {TENANT} to delete"))),
         done => done.map(|()| format!("deleted the tenant {TENANT} with all its data")),
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use platform_store::Database;
-use platform_store::description::{LongTransaction, Postgres};
+use platform_store::schema::description::{LongTransaction, Postgres};
 
 use super::Finding;
 

@@ -7,9 +7,9 @@ use bytesize::ByteSize;
 use platform_front::config::Settings;
 use platform_front::secrets::secret_key;
 use platform_model::error::Result;
-use platform_store::description::Postgres;
-use platform_store::restoration::newest_schema;
-use platform_store::servers::{Server, list_servers};
+use platform_store::realtime::servers::{Server, list_servers};
+use platform_store::schema::description::Postgres;
+use platform_store::schema::restoration::newest_schema;
 use platform_store::{Connections, Database, libpq_environment};
 
 use super::machine::{OLDEST_POSTGRES, seconds_ahead};

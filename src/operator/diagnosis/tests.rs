@@ -124,7 +124,7 @@ fn files_that_others_may_use_are_reported_with_a_remedy() {
 
 #[test]
 fn connection_to_another_machine_should_be_encrypted_and_checked() {
-    let postgres = |over_network, encrypted| platform_store::description::Postgres {
+    let postgres = |over_network, encrypted| platform_store::schema::description::Postgres {
         version: "17".into(),
         major: 17,
         fsync: true,
@@ -166,7 +166,8 @@ fn queue_of_notifications_is_judged_by_its_fill() {
 #[test]
 fn long_transaction_of_a_server_is_named_with_its_process() {
     assert_eq!(bus::transactions(&[]), None);
-    let long = platform_store::description::LongTransaction { pid: 4711, server: "web1".into(), age: 12.3 };
+    let long =
+        platform_store::schema::description::LongTransaction { pid: 4711, server: "web1".into(), age: 12.3 };
 
     let finding = bus::transactions(&[long]).unwrap();
 

@@ -13,7 +13,7 @@ use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
-use platform_store::alarms::bulk_updates::NewBulkAlarmUpdate;
+use platform_store::data::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody, object_of};
@@ -65,7 +65,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
-            platform_store::alarms::collection::list_alarms(
+            platform_store::data::alarms::collection::list_alarms(
                 database,
                 &caller.tenant,
                 &filter,
@@ -92,8 +92,13 @@ pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platfo
     let database = platform.database();
     let count = match filter(&query)? {
         Some(filter) => {
-            platform_store::alarms::collection::count_alarms(database, &caller.tenant, &filter, &authority)
-                .await?
+            platform_store::data::alarms::collection::count_alarms(
+                database,
+                &caller.tenant,
+                &filter,
+                &authority,
+            )
+            .await?
         }
         None => 0,
     };
@@ -116,7 +121,8 @@ pub async fn get(
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = head.accepted("alarm")?;
     let database = platform.database();
-    let alarm = platform_store::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
+    let alarm =
+        platform_store::data::alarms::get_alarm(database, &caller.tenant, AlarmId::parse(&path)?).await?;
     caller
         .reaches_data_of(&platform, alarm.source, &authority, |name| alarm.fragments.get(name).is_some())
         .await?;
@@ -137,7 +143,8 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
-    let alarm = Arc::new(platform_store::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
+    let alarm =
+        Arc::new(platform_store::data::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
     caller
         .reaches_data_of(&platform, alarm.source, &origin.authority, |name| {
             alarm.fragments.get(name).is_some()

@@ -18,7 +18,7 @@ use platform_model::body::missing;
 use platform_model::error::Error;
 use platform_model::role;
 use platform_store::applications::versions::{ApplicationFile, NewVersion};
-use platform_store::binaries::Upload;
+use platform_store::data::binaries::Upload;
 use tempfile::SpooledTempFile;
 use tokio::sync::{Semaphore, mpsc};
 

@@ -154,7 +154,8 @@ pub async fn list_by_tenant(
     let subscriber = TenantId::known(&tenant)?;
     if subscriber != caller.tenant {
         let database = platform.database();
-        match platform_store::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await {
+        match platform_store::tenancy::tenants::get_tenant_below(database, &caller.tenant, &subscriber).await
+        {
             Err(Error::NotFound { .. }) if caller.tenant.as_str() != MANAGEMENT => {
                 return Err(ApiError::forbidden_because("another tenant manages this one"));
             }

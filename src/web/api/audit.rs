@@ -39,7 +39,7 @@ pub async fn create(
 
     if mode.stores() {
         let (database, id) = (platform.database(), platform.next_id()?);
-        record = platform_store::audit_records::insert_sent_audit_record(database, id, record).await?;
+        record = platform_store::data::audit_records::insert_sent_audit_record(database, id, record).await?;
     }
 
     let links = head.links();
@@ -58,7 +58,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let listing = Listing::of(&head, "auditRecordCollection")?;
     let filter = filter(&listing.query)?;
     let (database, tenant) = (platform.database(), &caller.tenant);
-    let page = platform_store::audit_records::list_audit_records(
+    let page = platform_store::data::audit_records::list_audit_records(
         database,
         tenant,
         &filter,
@@ -82,7 +82,7 @@ pub async fn get(
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let media_type = head.accepted("auditRecord")?;
     let (database, id) = (platform.database(), AuditRecordId::parse(&path)?);
-    let record = platform_store::audit_records::get_audit_record(database, &caller.tenant, id).await?;
+    let record = platform_store::data::audit_records::get_audit_record(database, &caller.tenant, id).await?;
     authorize(&platform, &caller, &authority, record.object()).await?;
     Ok(reply::found(media_type, &record, &head.links()))
 }
@@ -111,7 +111,7 @@ pub async fn remove_many(
     }
     if mode.stores() {
         let database = platform.database();
-        platform_store::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
+        platform_store::data::audit_records::delete_audit_records(database, &caller.tenant, &filter).await?;
     }
     Ok(HttpResponse::NoContent().finish())
 }

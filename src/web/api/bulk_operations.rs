@@ -6,7 +6,9 @@ use platform_model::access::Api;
 use platform_model::data::bulk_operation::{BulkOperationPatch, DeletedOnes, NewBulkOperation};
 use platform_model::id::BulkOperationId;
 use platform_model::role;
-use platform_store::bulk::operations::{delete_bulk_operation, get_bulk_operation, list_bulk_operations};
+use platform_store::devices::bulk::operations::{
+    delete_bulk_operation, get_bulk_operation, list_bulk_operations,
+};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

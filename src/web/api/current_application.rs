@@ -186,7 +186,8 @@ async fn options(
     plan: &SettingsPlan,
 ) -> Result<Options> {
     let stored =
-        platform_store::tenants::options::list_stored(platform.database(), tenant, &plan.category).await?;
+        platform_store::tenancy::tenants::options::list_stored(platform.database(), tenant, &plan.category)
+            .await?;
     let open = |(key, value): (String, String)| {
         let name = OptionName { category: plan.category.clone(), key };
         if !name.is_secret() {

@@ -15,7 +15,7 @@ use platform_model::error::{Error, Noun};
 use platform_model::id::{EventId, ManagedObjectId};
 use platform_model::origin::Origin;
 use platform_model::role;
-use platform_store::binaries::Upload;
+use platform_store::data::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -43,7 +43,7 @@ pub async fn get(
     let database = platform.database().clone();
     let id = EventId::parse(&path)?;
     let (event, content) =
-        platform_store::events::get_event_with_binary(&database, &caller.tenant, id).await?;
+        platform_store::data::events::get_event_with_binary(&database, &caller.tenant, id).await?;
     let has_fragment = |name: &str| event.fragments.get(name).is_some();
     caller.reaches_data_of(&platform, event.source, &authority, has_fragment).await?;
     match content {
@@ -110,7 +110,8 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let event = EventId::parse(&path)?;
-    let source = platform_store::events::get_event(platform.database(), &caller.tenant, event).await?.source;
+    let source =
+        platform_store::data::events::get_event(platform.database(), &caller.tenant, event).await?.source;
     let message = RemoveEventBinary { event, which: Removed::Present, origin };
     let removed = platform.tenant(&caller.tenant).ask_device(source, message).await;
     removed.map_err(|error| ApiError::gone_with_source(error, Noun::Event, event))?;
@@ -134,7 +135,7 @@ impl<'e> WritableEvent<'e> {
         let media_type = head.accepted("event")?;
         let (database, id) = (platform.database(), EventId::parse(path)?);
         let (event, present) =
-            platform_store::events::get_event_with_binary(database, &caller.tenant, id).await?;
+            platform_store::data::events::get_event_with_binary(database, &caller.tenant, id).await?;
         let has_fragment = |name: &str| event.fragments.get(name).is_some();
         caller.reaches_data_of(platform, event.source, &origin.authority, has_fragment).await?;
         Ok(Self { caller, platform, event, id, present, origin, media_type })

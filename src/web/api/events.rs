@@ -63,7 +63,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let database = platform.database();
-            platform_store::events::collection::list_events(
+            platform_store::data::events::collection::list_events(
                 database,
                 &caller.tenant,
                 &filter,
@@ -91,7 +91,8 @@ pub async fn get(
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let media_type = head.accepted("event")?;
     let database = platform.database();
-    let event = platform_store::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
+    let event =
+        platform_store::data::events::get_event(database, &caller.tenant, EventId::parse(&path)?).await?;
     caller
         .reaches_data_of(&platform, event.source, &authority, |name| event.fragments.get(name).is_some())
         .await?;
@@ -111,7 +112,8 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
-    let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
+    let event =
+        Arc::new(platform_store::data::events::get_event(platform.database(), &caller.tenant, id).await?);
     caller
         .reaches_data_of(&platform, event.source, &origin.authority, |name| {
             event.fragments.get(name).is_some()
@@ -142,7 +144,8 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let id = EventId::parse(&path)?;
-    let event = Arc::new(platform_store::events::get_event(platform.database(), &caller.tenant, id).await?);
+    let event =
+        Arc::new(platform_store::data::events::get_event(platform.database(), &caller.tenant, id).await?);
     let source = event.source;
     let message = DeleteEvent { event, origin };
     platform

@@ -36,11 +36,16 @@ pub async fn create(
 
     let database = platform.database();
     let id = if mode.stores() {
-        platform_store::inventory::external_ids::insert_external_id(database, &caller.tenant, object, pair)
-            .await?
+        platform_store::devices::inventory::external_ids::insert_external_id(
+            database,
+            &caller.tenant,
+            object,
+            pair,
+        )
+        .await?
     } else {
         let wanted = WantedReferences::NONE;
-        platform_store::inventory::managed_objects::get_managed_object(
+        platform_store::devices::inventory::managed_objects::get_managed_object(
             database,
             &caller.tenant,
             object,
@@ -68,7 +73,7 @@ pub async fn list(
     let object = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, object, &reading(&caller)).await?;
     let media_type = head.accepted("externalIdCollection")?;
-    let ids = platform_store::inventory::external_ids::list_external_ids(
+    let ids = platform_store::devices::inventory::external_ids::list_external_ids(
         platform.database(),
         &caller.tenant,
         object,
@@ -86,7 +91,8 @@ pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform
     let media_type = head.accepted("externalId")?;
     let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
-        platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+        platform_store::devices::inventory::external_ids::get_external_id(database, &caller.tenant, pair)
+            .await?;
     caller.reaches(&platform, object, &reading(&caller)).await?;
     Ok(reply::found(media_type, &id, &head.links()))
 }
@@ -103,10 +109,11 @@ pub async fn remove(
     let mode = head.mode()?;
     let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
-        platform_store::inventory::external_ids::get_external_id(database, &caller.tenant, pair).await?;
+        platform_store::devices::inventory::external_ids::get_external_id(database, &caller.tenant, pair)
+            .await?;
     caller.reaches(&platform, object, &writing(&caller)).await?;
     if mode.stores() {
-        platform_store::inventory::external_ids::delete_external_id(
+        platform_store::devices::inventory::external_ids::delete_external_id(
             database,
             &caller.tenant,
             object,

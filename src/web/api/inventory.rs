@@ -58,7 +58,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = filter(&listing.query)?;
     let database = platform.database();
-    let mut page = platform_store::inventory::collection::list_managed_objects(
+    let mut page = platform_store::devices::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
@@ -68,8 +68,13 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     )
     .await?;
     let wanted = wanted_references(&listing.query)?;
-    platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
-        .await?;
+    platform_store::devices::inventory::links::add_references(
+        database,
+        &caller.tenant,
+        &mut page.members,
+        wanted,
+    )
+    .await?;
     listing.respond("managedObjects", &page)
 }
 
@@ -157,7 +162,7 @@ pub async fn update(
     if patch.owner.is_some() && !caller.roles.has(role::INVENTORY_ADMIN) {
         // A client may send back the owner it has read; that is not a change of owner.
         let (database, wanted) = (platform.database(), WantedReferences::default());
-        let current = platform_store::inventory::managed_objects::get_managed_object(
+        let current = platform_store::devices::inventory::managed_objects::get_managed_object(
             database,
             &caller.tenant,
             id,
@@ -240,8 +245,12 @@ pub async fn supported_series(
 async fn series(caller: &Caller, id: &str, platform: &Platform) -> Result<Vec<(String, String)>> {
     let id = ManagedObjectId::parse(id)?;
     caller.sees(platform, id, WantedReferences::NONE).await?;
-    Ok(platform_store::inventory::managed_objects::list_series(platform.database(), &caller.tenant, id)
-        .await?)
+    Ok(platform_store::devices::inventory::managed_objects::list_series(
+        platform.database(),
+        &caller.tenant,
+        id,
+    )
+    .await?)
 }
 
 fn names(head: &RequestHead, member: &str, names: Vec<String>) -> Result<HttpResponse> {

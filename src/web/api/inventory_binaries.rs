@@ -19,7 +19,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::naming::naming;
 use platform_model::role;
-use platform_store::binaries::Upload;
+use platform_store::data::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -76,7 +76,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     };
     let database = platform.database();
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
-    let mut page = platform_store::inventory::collection::list_managed_objects(
+    let mut page = platform_store::devices::inventory::collection::list_managed_objects(
         database,
         &caller.tenant,
         &filter,
@@ -86,8 +86,13 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     )
     .await?;
     let wanted = WantedReferences::default();
-    platform_store::inventory::links::add_references(database, &caller.tenant, &mut page.members, wanted)
-        .await?;
+    platform_store::devices::inventory::links::add_references(
+        database,
+        &caller.tenant,
+        &mut page.members,
+        wanted,
+    )
+    .await?;
     listing.respond("managedObjects", &page)
 }
 
@@ -107,7 +112,7 @@ pub async fn get(
     let id = ManagedObjectId::parse(&path)?;
     caller.sees(&platform, id, WantedReferences::NONE).await?;
     let database = platform.database().clone();
-    let binary = platform_store::binaries::get_binary(&database, &caller.tenant, id).await?;
+    let binary = platform_store::data::binaries::get_binary(&database, &caller.tenant, id).await?;
     file::found(&head, database, caller.tenant.clone(), binary).await
 }
 
@@ -129,7 +134,7 @@ pub async fn update(
     caller.reaches(&platform, id, &origin.authority).await?;
     let media_type = head.accepted("managedObject")?;
     let (database, limit) = (platform.database(), platform.limits().binary_bytes);
-    let replaced = platform_store::binaries::get_binary(database, &caller.tenant, id).await?;
+    let replaced = platform_store::data::binaries::get_binary(database, &caller.tenant, id).await?;
     if body.announced().is_some_and(|length| length > limit) {
         return Err(ApiError::TooLarge { limit });
     }
@@ -163,7 +168,7 @@ pub async fn remove(
     let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, id, &origin.authority).await?;
-    platform_store::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
+    platform_store::data::binaries::get_binary(platform.database(), &caller.tenant, id).await?;
     platform
         .tenant(&caller.tenant)
         .ask_device(id, DeleteManagedObject { cascade: Cascade::default(), origin })

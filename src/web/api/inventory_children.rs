@@ -16,7 +16,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
 use platform_model::role;
 use platform_store;
-use platform_store::inventory::links::Children;
+use platform_store::devices::inventory::links::Children;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -45,9 +45,13 @@ pub async fn list(
     let of = children(&path.0, &path.1)?;
     caller.sees(&platform, of.parent, WantedReferences::NONE).await?;
     let database = platform.database();
-    let mut page =
-        platform_store::inventory::links::list_children(database, &caller.tenant, of, &listing.request)
-            .await?;
+    let mut page = platform_store::devices::inventory::links::list_children(
+        database,
+        &caller.tenant,
+        of,
+        &listing.request,
+    )
+    .await?;
     for child in std::mem::take(&mut page.members) {
         if caller.may_see(&platform, &child).await? {
             page.members.push(child);
@@ -222,7 +226,9 @@ async fn reference(
     of: Children,
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
-    if !platform_store::inventory::links::is_child(platform.database(), &caller.tenant, of, child).await? {
+    if !platform_store::devices::inventory::links::is_child(platform.database(), &caller.tenant, of, child)
+        .await?
+    {
         return Err(Error::not_found(Noun::Link, child).into());
     }
     let reference = reference_unlinked(platform, caller, of, child).await?;
@@ -242,7 +248,7 @@ async fn reference_unlinked(
     child: ManagedObjectId,
 ) -> Result<ManagedObjectReference> {
     let (database, wanted) = (platform.database(), WantedReferences::default());
-    let child = platform_store::inventory::managed_objects::get_managed_object(
+    let child = platform_store::devices::inventory::managed_objects::get_managed_object(
         database,
         &caller.tenant,
         child,

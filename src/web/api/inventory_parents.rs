@@ -10,8 +10,8 @@ use platform_model::devices::reference::{LinkKind, WantedReferences};
 use platform_model::error::{Error, Noun};
 use platform_model::id::ManagedObjectId;
 use platform_model::page::{Page, PageRequest, TotalPages};
-use platform_store::inventory::collection::list_managed_objects;
-use platform_store::inventory::links::add_references;
+use platform_store::devices::inventory::collection::list_managed_objects;
+use platform_store::devices::inventory::links::add_references;
 
 use crate::auth::Caller;
 use crate::http::error::{ApiError, Result};

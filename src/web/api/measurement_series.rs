@@ -9,7 +9,7 @@ use platform_model::data::measurement::{Aggregation, SeriesFilter, SeriesName, S
 use platform_model::id::ManagedObjectId;
 use platform_model::page::TimeOrder;
 use platform_model::role;
-use platform_store::measurements::series::get_series;
+use platform_store::data::measurements::series::get_series;
 
 use crate::auth::Caller;
 use crate::http::RequestHead;

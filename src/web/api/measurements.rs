@@ -14,8 +14,8 @@ use platform_model::id::{ManagedObjectId, MeasurementId};
 use platform_model::page::TimeOrder;
 use platform_model::role;
 use platform_model::units::SystemOfUnits;
-use platform_store::measurements::collection::list_measurements;
-use platform_store::measurements::rows::get_measurement;
+use platform_store::data::measurements::collection::list_measurements;
+use platform_store::data::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody};
@@ -230,7 +230,8 @@ async fn table(caller: &Caller, platform: &Platform, measurements: &[Measurement
     let sources: Vec<ManagedObjectId> = measurements.iter().map(|measurement| measurement.source).collect();
     let database = platform.database();
     let names =
-        platform_store::inventory::managed_objects::list_names(database, &caller.tenant, &sources).await?;
+        platform_store::devices::inventory::managed_objects::list_names(database, &caller.tenant, &sources)
+            .await?;
     let mut table = csv_table::Table::new(&CSV_COLUMNS);
     for measurement in measurements {
         let (time, source) = (measurement.time.to_string(), measurement.source.to_string());

@@ -8,6 +8,8 @@ pub mod applications;
 pub mod audit;
 pub mod bulk_operations;
 pub mod bulk_registration;
+pub mod consumer_notifications;
+pub mod consumers;
 pub mod current_application;
 pub mod current_user;
 pub mod device_credentials;

@@ -14,7 +14,7 @@ use platform_model::error::Error;
 use platform_model::id::ModuleId;
 use platform_model::realtime::module::{Module, ModulePatch};
 use platform_model::role;
-use platform_store::modules;
+use platform_store::applications::modules;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

@@ -28,7 +28,7 @@ pub async fn get(
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = head.accepted("operationDiagnosis")?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
-    let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
+    let operation = platform_store::data::operations::get_operation(database, &caller.tenant, id).await?;
     caller
         .reaches_data_of(&platform, operation.device, &authority, |name| {
             operation.fragments.get(name).is_some()

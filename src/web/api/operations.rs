@@ -67,7 +67,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
     let page = match filter(&listing.query)? {
         Some(filter) => {
             let (database, tenant) = (platform.database(), &caller.tenant);
-            platform_store::operations::collection::list_operations(
+            platform_store::data::operations::collection::list_operations(
                 database,
                 tenant,
                 &filter,
@@ -95,7 +95,7 @@ pub async fn get(
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = head.accepted("operation")?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
-    let operation = platform_store::operations::get_operation(database, &caller.tenant, id).await?;
+    let operation = platform_store::data::operations::get_operation(database, &caller.tenant, id).await?;
     caller
         .reaches_data_of(&platform, operation.device, &authority, |name| {
             operation.fragments.get(name).is_some()
@@ -120,7 +120,8 @@ pub async fn update(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
-    let operation = Arc::new(platform_store::operations::get_operation(database, &caller.tenant, id).await?);
+    let operation =
+        Arc::new(platform_store::data::operations::get_operation(database, &caller.tenant, id).await?);
     let has_fragment = |name: &str| operation.fragments.get(name).is_some();
     caller.reaches_data_of(&platform, operation.device, &origin.authority, has_fragment).await?;
     let (media_type, patch) =

@@ -14,7 +14,7 @@ use platform_model::tenancy::tenant_option::{
     TOKEN_PUBLIC_KEY, TenantOption, parse_category,
 };
 use platform_model::users::user::Administration;
-use platform_store::tenants::options::OptionChange;
+use platform_store::tenancy::tenants::options::OptionChange;
 
 use crate::auth::{Caller, check_public_key};
 use crate::http::body::UnreadBody;
@@ -30,9 +30,12 @@ use crate::http::{RequestHead, reply};
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "optionCollection")?;
-    let page =
-        platform_store::tenants::options::list_options(platform.database(), &caller.tenant, &listing.request)
-            .await?;
+    let page = platform_store::tenancy::tenants::options::list_options(
+        platform.database(),
+        &caller.tenant,
+        &listing.request,
+    )
+    .await?;
     listing.respond("options", &page)
 }
 
@@ -77,7 +80,8 @@ pub async fn get(
     let media_type = head.accepted("option")?;
     let name = known_name(&path.0, &path.1)?;
     let option =
-        platform_store::tenants::options::get_option(platform.database(), &caller.tenant, name).await?;
+        platform_store::tenancy::tenants::options::get_option(platform.database(), &caller.tenant, name)
+            .await?;
     Ok(reply::found(media_type, &option, &head.links()))
 }
 
@@ -116,8 +120,12 @@ pub async fn remove(
     head.check_mode()?;
     let name = known_name(&path.0, &path.1)?;
     let changes = [(name.clone(), OptionChange::Remove)];
-    let before =
-        platform_store::tenants::options::write_options(platform.database(), &administration, &changes).await;
+    let before = platform_store::tenancy::tenants::options::write_options(
+        platform.database(),
+        &administration,
+        &changes,
+    )
+    .await;
     if before.map_err(not_editable)?.contains(&name) || name.predefined().is_some() {
         Ok(HttpResponse::NoContent().finish())
     } else {
@@ -170,7 +178,7 @@ pub async fn update_category(
         })
         .collect::<Result<_>>()?;
     let database = platform.database();
-    platform_store::tenants::options::write_options(database, &administration, &changes)
+    platform_store::tenancy::tenants::options::write_options(database, &administration, &changes)
         .await
         .map_err(not_editable)?;
     let category = category(&platform, &caller.tenant, &name).await?;
@@ -203,9 +211,9 @@ pub async fn update_editable(
         None => caller.tenant.clone(),
     };
     let (database, name) = (platform.database(), known_name(&path.0, &path.1)?);
-    platform_store::tenants::options::get_option(database, &tenant, name.clone()).await?;
+    platform_store::tenancy::tenants::options::get_option(database, &tenant, name.clone()).await?;
     let (media_type, editable) = body.parse(&["option"], Editable::parse).await?;
-    let option = platform_store::tenants::options::set_editable(
+    let option = platform_store::tenancy::tenants::options::set_editable(
         database,
         &administration.in_log_of(&tenant),
         name,
@@ -277,8 +285,12 @@ async fn write(
     let NewTenantOption { name, value } = new;
     let option = TenantOption::shown(name.clone(), value.clone());
     let changes = [(name.clone(), set(secret_key, &administration.tenant, &name, value)?)];
-    let before =
-        platform_store::tenants::options::write_options(platform.database(), administration, &changes).await;
+    let before = platform_store::tenancy::tenants::options::write_options(
+        platform.database(),
+        administration,
+        &changes,
+    )
+    .await;
     Ok((Arc::new(option), !before.map_err(not_editable)?.contains(&name)))
 }
 
@@ -302,7 +314,8 @@ fn set(secret_key: &SecretKey, tenant: &TenantId, name: &OptionName, value: Stri
 }
 
 async fn category(platform: &Platform, tenant: &TenantId, name: &str) -> Result<Arc<OptionCategory>> {
-    let options = platform_store::tenants::options::list_category(platform.database(), tenant, name).await?;
+    let options =
+        platform_store::tenancy::tenants::options::list_category(platform.database(), tenant, name).await?;
     Ok(Arc::new(OptionCategory(options)))
 }
 

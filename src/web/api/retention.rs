@@ -7,7 +7,7 @@ use platform_actors::Platform;
 use platform_model::id::RetentionRuleId;
 use platform_model::role;
 use platform_model::tenancy::retention::{Retention, RetentionPatch};
-use platform_store::retention::{self, matching, runs};
+use platform_store::tenancy::retention::{self, matching, runs};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

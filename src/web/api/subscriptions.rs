@@ -169,7 +169,7 @@ fn offer(caller: &Caller, tenant: &str, of_tenants: &[&str], of_own: &str) -> Re
 async fn subscriber(caller: &Caller, platform: &Platform, tenant: &str) -> Result<TenantId> {
     let id = TenantId::known(tenant)?;
     if id != caller.tenant {
-        platform_store::tenants::get_tenant_below(platform.database(), &caller.tenant, &id).await?;
+        platform_store::tenancy::tenants::get_tenant_below(platform.database(), &caller.tenant, &id).await?;
     }
     Ok(id)
 }

@@ -7,8 +7,8 @@ use platform_actors::Platform;
 use platform_model::id::TenantId;
 use platform_model::role;
 use platform_model::tenancy::tenant::{LimitViewer, LimitsOfTenant, LimitsPatch};
-use platform_store::tenant_limits::set_limits;
-use platform_store::tenants::get_tenant_below;
+use platform_store::tenancy::tenant_limits::set_limits;
+use platform_store::tenancy::tenants::get_tenant_below;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;

@@ -26,9 +26,12 @@ use crate::http::{RequestHead, reply};
 pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "tenantCollection")?;
-    let page =
-        platform_store::tenants::list_tenants_below(platform.database(), &caller.tenant, &listing.request)
-            .await?;
+    let page = platform_store::tenancy::tenants::list_tenants_below(
+        platform.database(),
+        &caller.tenant,
+        &listing.request,
+    )
+    .await?;
     listing.respond("tenants", &page)
 }
 
@@ -48,7 +51,7 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
     let database = platform.database();
-    if !platform_store::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
+    if !platform_store::tenancy::tenants::get_tenant(database, &caller.tenant).await?.may_create_tenants() {
         return Err(ApiError::forbidden_because("the tenant may not create tenants"));
     }
     head.check_mode()?;
@@ -63,7 +66,8 @@ pub async fn create(
     admin.profile.email = tenant.members.admin_email.clone().flatten();
     let hash = password_hash.as_deref();
     let created =
-        platform_store::tenants::create_tenant(database, &administration, &tenant, &admin, hash).await?;
+        platform_store::tenancy::tenants::create_tenant(database, &administration, &tenant, &admin, hash)
+            .await?;
     let tenant = Arc::new(created);
     let links = head.links();
     Ok(reply::created(&head, media_type, links.tenant(&tenant.id), &tenant, &links))
@@ -83,7 +87,7 @@ pub async fn get(
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = head.accepted("tenant")?;
     let (database, id) = (platform.database(), TenantId::known(&path)?);
-    let tenant = platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    let tenant = platform_store::tenancy::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let tenant = with_applications(database, &caller, tenant).await?;
     Ok(reply::found(media_type, &tenant, &head.links()))
 }
@@ -106,7 +110,7 @@ pub async fn update(
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     head.check_mode()?;
     let (database, id) = (platform.database(), TenantId::known(&path)?);
-    platform_store::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
+    platform_store::tenancy::tenants::get_tenant_below(database, &caller.tenant, &id).await?;
     let (media_type, mut patch) = body.parse(&["tenant"], |body| TenantPatch::parse(&path, body)).await?;
     if id.as_str() == MANAGEMENT && patch.status == Some(TenantStatus::Suspended) {
         return Err(ApiError::forbidden_because("tenant management cannot be suspended"));
@@ -114,7 +118,8 @@ pub async fn update(
 
     patch.admin_password = authenticator.hash_chosen(&head, &caller, patch.admin_password.take()).await?;
     let administration = caller.administers_tenants(&platform)?;
-    let tenant = platform_store::tenants::update_tenant(database, &administration, &id, &patch).await?;
+    let tenant =
+        platform_store::tenancy::tenants::update_tenant(database, &administration, &id, &patch).await?;
     let tenant = if head.has_accept() { with_applications(database, &caller, tenant).await? } else { tenant };
     Ok(reply::updated(&head, media_type, &Arc::new(tenant), &head.links()))
 }
@@ -155,7 +160,8 @@ pub async fn remove(
     // The deletion of a large tenant takes minutes. It runs in its own task, so that it continues when the
     // client stops waiting.
     let deleting = rt::spawn(async move {
-        let outcome = platform_store::tenants::delete_tenant(platform.database(), &administration, &id).await;
+        let outcome =
+            platform_store::tenancy::tenants::delete_tenant(platform.database(), &administration, &id).await;
         match &outcome {
             Ok(()) => tracing::info!(tenant.id = %id, "a tenant was deleted"),
             Err(Error::NotFound { .. }) => {}
@@ -179,7 +185,7 @@ pub async fn get_current(
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("currentTenant")?;
     let database = platform.database();
-    let tenant = platform_store::tenants::get_tenant(database, &caller.0.tenant).await?;
+    let tenant = platform_store::tenancy::tenants::get_tenant(database, &caller.0.tenant).await?;
     let applications =
         platform_store::applications::subscriptions::first_subscriptions(database, &tenant.id).await?;
     Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &head.links()))

@@ -15,7 +15,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use platform_store::Database;
 use platform_store::applications::versions::{ApplicationFile, find_files};
-use platform_store::binaries::{CHUNK, read_chunk};
+use platform_store::data::binaries::{CHUNK, read_chunk};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

@@ -132,6 +132,15 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization to create a consumer of notifications for oneself, or to change one that the caller may
+    /// change.
+    ///
+    /// # Errors
+    /// `Unavailable` while this server holds no slot.
+    pub(crate) fn administers_consumer(&self, platform: &Platform) -> Result<Administration> {
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
     /// Returns the authorization to change the limits of a tenant that the caller's tenant manages (Z-20).
     ///
     /// # Errors

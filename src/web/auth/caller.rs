@@ -13,7 +13,7 @@ use platform_model::links::Links;
 use platform_model::origin::{Origin, ProcessingMode};
 use platform_model::role::{self, RoleSet};
 use platform_model::users::token_client::{Scope, TokenHash};
-use platform_store::tenant_limits::TenantLimits;
+use platform_store::tenancy::tenant_limits::TenantLimits;
 use platform_store::users::access_tokens::Requested;
 
 use crate::http::error::{ApiError, Result};

@@ -164,7 +164,7 @@ mod tests {
     use platform_actors::Names;
     use platform_model::access::DevicePermissions;
     use platform_model::role::RoleSet;
-    use platform_store::tenant_limits::TenantLimits;
+    use platform_store::tenancy::tenant_limits::TenantLimits;
 
     use super::*;
     use crate::auth::caller::Proof;

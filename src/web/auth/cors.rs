@@ -18,7 +18,7 @@ use platform_model::id::TenantId;
 use platform_model::naming::naming;
 use platform_model::tenancy::tenant_option::{ACCESS_CONTROL, ALLOW_ORIGIN, OptionName};
 use platform_store::Database;
-use platform_store::tenants::options::get_option;
+use platform_store::tenancy::tenants::options::get_option;
 
 use super::{Authenticator, CallerHead};
 use crate::http::error::Result;

@@ -94,7 +94,8 @@ impl Domains {
         }
         let before = self.forgotten.load(Ordering::Acquire);
         let mut known = DomainTable::default();
-        for (tenant, domain, status) in platform_store::tenants::list_domains(&self.database).await? {
+        for (tenant, domain, status) in platform_store::tenancy::tenants::list_domains(&self.database).await?
+        {
             known.ids.insert(tenant.to_string());
             if status == TenantStatus::Suspended {
                 known.suspended.insert(tenant.clone());

@@ -155,9 +155,13 @@ impl PublicKeys {
     /// `Unavailable` or `Database`.
     pub(super) async fn find(&self, name: &KeyName, changes: &Changes) -> Result<Option<Arc<PublicKey>>> {
         let since = changes.now();
-        let text =
-            platform_store::tenants::options::find_option(&self.database, &name.tenant, CATEGORY, &name.kid)
-                .await?;
+        let text = platform_store::tenancy::tenants::options::find_option(
+            &self.database,
+            &name.tenant,
+            CATEGORY,
+            &name.kid,
+        )
+        .await?;
         let key = text.as_deref().and_then(PublicKey::parse).map(Arc::new);
         changes.while_unchanged(since, || self.known.insert(name.clone(), key.clone()));
         Ok(key)

@@ -32,7 +32,7 @@ use platform_model::limits::Limits;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::users::token_client::TokenHash;
 use platform_model::users::user::Account;
-use platform_store::announcements::tell_guesses;
+use platform_store::realtime::announcements::tell_guesses;
 use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use ring::hmac;

@@ -48,8 +48,13 @@ impl Caller {
             return self.reaches(platform, id, authority).await;
         }
         let (database, wanted) = (platform.database(), WantedReferences::NONE);
-        platform_store::inventory::managed_objects::get_managed_object(database, &self.tenant, id, wanted)
-            .await?;
+        platform_store::devices::inventory::managed_objects::get_managed_object(
+            database,
+            &self.tenant,
+            id,
+            wanted,
+        )
+        .await?;
         Ok(())
     }
 
@@ -139,7 +144,7 @@ impl Caller {
         wanted: WantedReferences,
     ) -> Result<ManagedObject> {
         let database = platform.database();
-        let object = platform_store::inventory::managed_objects::get_managed_object(
+        let object = platform_store::devices::inventory::managed_objects::get_managed_object(
             database,
             &self.tenant,
             id,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_store::Database;
-use platform_store::inventory::template_sets::{Revision, find_template_set};
+use platform_store::devices::inventory::template_sets::{Revision, find_template_set};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 

@@ -11,7 +11,7 @@ use futures_util::{Stream, stream};
 use platform_model::data::binary::Binary;
 use platform_model::error::{Error, Noun};
 use platform_model::id::{BinaryId, TenantId};
-use platform_store::binaries::{ChunkPosition, Upload};
+use platform_store::data::binaries::{ChunkPosition, Upload};
 use platform_store::shares::{self, Charged};
 use platform_store::{self, Database};
 
@@ -58,7 +58,9 @@ pub async fn found(
     };
     let first = match range.start {
         0 => ChunkPosition::default(),
-        start => platform_store::binaries::find_chunk_with(&database, &tenant, binary.id, start).await?,
+        start => {
+            platform_store::data::binaries::find_chunk_with(&database, &tenant, binary.id, start).await?
+        }
     };
     response.insert_header((header::CONTENT_TYPE, binary.content_type.clone()));
     response.insert_header((header::CONTENT_DISPOSITION, binary.disposition()));
@@ -111,7 +113,7 @@ fn content(
             if range.is_empty() {
                 return Ok(None);
             }
-            let read = platform_store::binaries::read_chunk(&database, &tenant, id, chunk.number);
+            let read = platform_store::data::binaries::read_chunk(&database, &tenant, id, chunk.number);
             // The next chunk waits for a turn of its user, so that many downloads do not slow down others.
             let bytes = shares::of_charged(charged, read).await?;
             let next = chunk.start + bytes.len() as u64;

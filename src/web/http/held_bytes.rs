@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::tenancy::tenant::TenantLimit;
-use platform_store::tenant_limits::AllTenantLimits;
+use platform_store::tenancy::tenant_limits::AllTenantLimits;
 
 use super::authority;
 use super::error::{ApiError, Result};

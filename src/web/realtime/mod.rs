@@ -27,7 +27,7 @@ use platform_model::naming::naming;
 use platform_model::realtime::bayeux::channel::Endpoint;
 use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Advice, Batch, Reply, RequestMessage, error};
-use platform_store::tenant_limits::Counted;
+use platform_store::tenancy::tenant_limits::Counted;
 use tokio::time::Instant;
 
 use crate::auth::{Authenticator, Caller, RequestSource};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use platform_model::error::Error;
 use platform_model::limits::Limits;
 use platform_store::Database;
-use platform_store::tenant_limits::{Counted, TenantLimits};
+use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
 use tokio::time::{Instant, sleep};
 
 use crate::auth::Caller;

@@ -114,7 +114,12 @@ impl Exchange<'_> {
         let database = self.realtime.platform.database();
         for pattern in patterns {
             if let Pattern::Module { module, .. } = pattern
-                && !Box::pin(platform_store::modules::is_deployed(database, &caller.tenant, module)).await?
+                && !Box::pin(platform_store::applications::modules::is_deployed(
+                    database,
+                    &caller.tenant,
+                    module,
+                ))
+                .await?
             {
                 return Ok(false);
             }

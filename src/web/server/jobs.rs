@@ -16,10 +16,12 @@ use platform_front::tls::Tls;
 use platform_model::error::Error;
 use platform_model::links::Links;
 use platform_store::Database;
-use platform_store::binaries;
+use platform_store::data::binaries;
+use platform_store::data::measurements::partitions::make_partitions;
 use platform_store::devices::credentials;
-use platform_store::measurements::partitions::make_partitions;
-use platform_store::session_moves;
+use platform_store::realtime::consumers::lapse;
+use platform_store::realtime::journal::partitions;
+use platform_store::realtime::session_moves;
 use platform_store::statistics::until_next;
 use platform_store::users::access_tokens;
 
@@ -51,6 +53,9 @@ impl Jobs<'_> {
             self.device_credentials(),
             self.access_tokens(),
             self.measurement_partitions(),
+            self.journal_partitions(),
+            self.consumers(),
+            self.consumer_figures(),
             self.bulk_alarm_updates(),
             self.bulk_operations(),
             self.modules(),
@@ -143,6 +148,30 @@ impl Jobs<'_> {
         let database = self.database();
         let run = async move || make_partitions(&database).await;
         Job::every(HOUR, "measurement-partitions", run).first_after(AFTER_START)
+    }
+
+    /// Creates the partitions of journals of the next hours, and drops those that no consumer needs.
+    fn journal_partitions(&self) -> Job {
+        let database = self.database();
+        let run = async move || {
+            partitions::make_partitions(&database).await?;
+            partitions::drop_unneeded(&database).await
+        };
+        Job::every(5 * MINUTE, "journal-partitions", run)
+    }
+
+    /// Lets consumers lapse whose backlog exceeds a bound, and notes which are no longer read here.
+    fn consumers(&self) -> Job {
+        let (platform, links) = (self.platform(), self.links());
+        let run = async move || platform.keep_consumers(&links).await;
+        Job::every(Duration::from_millis(500), "consumers", run).first_after_pause()
+    }
+
+    /// Measures the backlogs of consumers.
+    fn consumer_figures(&self) -> Job {
+        let database = self.database();
+        Job::every(15 * SECOND, "consumer-figures", async move || lapse::measure(&database).await)
+            .first_after(AFTER_START)
     }
 
     /// Continues bulk updates of alarms whose server has died. The lease outlives two failed renewals.

@@ -25,7 +25,7 @@ use platform_front::self_request::Protocol;
 use platform_front::start_error::StartError;
 use platform_front::stop;
 use platform_front::tls::Tls;
-use platform_store::servers::Introduction;
+use platform_store::realtime::servers::Introduction;
 use platform_store::{self, Connections, Database};
 use tokio::task::JoinSet;
 
@@ -255,7 +255,7 @@ async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Databa
     let connections = Connections { reads: settings.read_connections, devices: settings.job_connections };
     let database = Database::new(url, connections, &settings.limits())?;
     database.migrate().await?;
-    platform_store::measurements::partitions::make_partitions(&database).await?;
+    platform_store::data::measurements::partitions::make_partitions(&database).await?;
     if matches!(at, DatabaseAt::JustStarted(_)) {
         database.end_departed_servers().await?;
     }

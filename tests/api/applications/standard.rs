@@ -4,7 +4,7 @@ use futures_util::future::try_join_all;
 use platform_front::config::Settings;
 use platform_front::secrets::password::SecretKey;
 use platform_operator::administration::first_start;
-use platform_store::servers::Introduction;
+use platform_store::realtime::servers::Introduction;
 use platform_store::{Connections, Database};
 
 use super::*;

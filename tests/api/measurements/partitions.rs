@@ -40,7 +40,7 @@ async fn server_waits_for_another_one_that_makes_partitions() {
 
     let made = async {
         eventually("the other server", async || database.query(locked, &[]).await.pop()).await;
-        platform_store::measurements::partitions::make_partitions(&store).await
+        platform_store::data::measurements::partitions::make_partitions(&store).await
     };
     let (_, made) = tokio::join!(database.run_script(other), made);
 

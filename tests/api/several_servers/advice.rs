@@ -1,7 +1,7 @@
 //! A pause that one server advised is taken back by the next reply, at whichever server (B-09a), and replies that end a
 //! connect early have numbers (B-22b).
 
-use platform_store::servers::State;
+use platform_store::realtime::servers::State;
 
 use super::*;
 

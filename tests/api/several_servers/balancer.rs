@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use platform_store::servers::State;
+use platform_store::realtime::servers::State;
 
 use super::*;
 

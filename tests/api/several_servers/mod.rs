@@ -18,7 +18,7 @@ mod signatures;
 mod stops;
 
 use platform_store::Database;
-use platform_store::servers::{State, list_servers, set_state};
+use platform_store::realtime::servers::{State, list_servers, set_state};
 
 use crate::harness::prelude::*;
 

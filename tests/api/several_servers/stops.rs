@@ -2,7 +2,7 @@
 
 use platform_model::id::TenantId;
 use platform_model::users::user::Administration;
-use platform_store::servers::State;
+use platform_store::realtime::servers::State;
 use platform_store::users::changes::update_password;
 
 use super::*;

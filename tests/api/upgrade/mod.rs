@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use platform_front::secrets::password::SecretKey;
-use platform_store::restoration::newest_schema;
+use platform_store::schema::restoration::newest_schema;
 use refinery::{Migration, Runner, Target, load_sql_migrations};
 use rows::{DEVICE, ROWS};
 use tokio_postgres::NoTls;

@@ -63,6 +63,8 @@ pub enum Noun {
     RetentionRule,
     /// A session of a Bayeux client.
     Session,
+    /// A consumer of notifications.
+    Consumer,
 }
 
 impl Noun {
@@ -100,6 +102,7 @@ impl fmt::Display for Noun {
             Self::Module => "module",
             Self::RetentionRule => "retention rule",
             Self::Session => "session",
+            Self::Consumer => "consumer",
         })
     }
 }

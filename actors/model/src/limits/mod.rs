@@ -179,6 +179,12 @@ limits! {
     /// Maximum tenants that one tenant may create, except for tenant management
     tenant_sub_tenants: usize = 100, 0..=1_000_000, "tenant-sub-tenants", "Z-20";
 
+    /// Maximum consumers of notifications of one tenant
+    tenant_consumers: usize = 100, 0..=1_000_000, "tenant-consumers", "Z-20";
+
+    /// Maximum bytes of the backlog of one consumer of notifications
+    tenant_journal_bytes: usize = GIB, 64 * KIB..=TIB, "tenant-journal-bytes", "Z-20";
+
     /// Time between pings on a WebSocket, which is closed after two and a half of these without a frame
     socket_ping: Duration = 30 * SECOND, SECOND..=HOUR, "socket-ping-seconds", "B-21";
 

@@ -65,6 +65,15 @@ impl PublishedChange {
 
     /// Returns the Bayeux message about this change, encoded as JSON.
     pub fn notification(&self, channel: &impl Display, id: u64, links: &Links) -> Vec<u8> {
+        self.encode_between(format!(r#"{{"channel":"{channel}","id":"{id}","data":"#), "}", links)
+    }
+
+    /// Returns the member `data` of the Bayeux message about this change, encoded as JSON.
+    pub fn content(&self, links: &Links) -> Vec<u8> {
+        self.encode_between(String::new(), "", links)
+    }
+
+    fn encode_between(&self, mut head: String, end: &str, links: &Links) -> Vec<u8> {
         let (action, data) = match self {
             Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
             Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
@@ -81,12 +90,14 @@ impl PublishedChange {
             Self::OperationUpdated(operation) => ("UPDATE", encode(&**operation, links)),
             Self::OperationDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
         };
-        let head =
-            format!(r#"{{"channel":"{channel}","id":"{id}","data":{{"realtimeAction":"{action}","data":"#);
-        let mut json = Vec::with_capacity(head.len() + data.len() + 2);
-        json.extend_from_slice(head.as_bytes());
+        head.push_str(r#"{"realtimeAction":""#);
+        head.push_str(action);
+        head.push_str(r#"","data":"#);
+        let mut json = head.into_bytes();
+        json.reserve_exact(data.len() + 1 + end.len());
         json.extend_from_slice(&data);
-        json.extend_from_slice(b"}}");
+        json.push(b'}');
+        json.extend_from_slice(end.as_bytes());
         json
     }
 }

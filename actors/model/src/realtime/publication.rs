@@ -8,6 +8,7 @@ use crate::data::operation::Operation;
 use crate::id::ManagedObjectId;
 use crate::links::Links;
 use crate::origin::{Depth, Origin, ProcessingMode};
+use crate::realtime::bayeux::Resource;
 use crate::realtime::change::PublishedChange;
 use crate::realtime::session_move::SessionMove;
 
@@ -89,4 +90,23 @@ pub enum Publication {
     LinksChanged,
     /// A session moves at this point.
     SessionMoves(SessionMove),
+}
+
+impl Publication {
+    /// Returns the entry of the journal about this publication: the kind and the object of its channel, and the member
+    /// `data` of its message. Publications that no session receives, and those that nothing stores, have none.
+    pub fn journal_entry(&self) -> Option<(Resource, ManagedObjectId, String)> {
+        let (source, change, cause) = match self {
+            Self::Change { source, change, cause } => (*source, change.clone(), cause),
+            Self::Queued { operation, cause, .. } => {
+                let alone = Arc::new(Operation::clone(operation).alone());
+                (operation.device, PublishedChange::OperationCreated(alone), cause)
+            }
+            Self::ModulesOnly { .. } | Self::Row { .. } | Self::LinksChanged | Self::SessionMoves(_) => {
+                return None;
+            }
+        };
+        let content = || String::from_utf8_lossy(&change.content(&cause.links)).into_owned();
+        cause.mode.notifies().then(|| (change.resource(), source, content()))
+    }
 }

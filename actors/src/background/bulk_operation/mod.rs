@@ -16,7 +16,7 @@ use actix::prelude::*;
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_store::Database;
-use platform_store::bulk::steps::{Held, Stepped, begin, list_targets, make_step};
+use platform_store::devices::bulk::steps::{Held, Stepped, begin, list_targets, make_step};
 use platform_store::{Pool, PooledConnection};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;

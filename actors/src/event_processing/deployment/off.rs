@@ -8,7 +8,7 @@ use platform_model::id::TenantId;
 use platform_model::origin::Origin;
 use platform_model::realtime::module::StatementOff;
 use platform_model::timestamp::Timestamp;
-use platform_store::modules::changes::{ChangedBy, StoredModule, change_modules};
+use platform_store::applications::modules::changes::{ChangedBy, StoredModule, change_modules};
 
 use super::Deployments;
 use super::changes::{restarted, switch_off, switch_off_statements};

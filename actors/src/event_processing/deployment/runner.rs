@@ -15,7 +15,7 @@ use platform_epl::runtime::Budget;
 use platform_model::error::{Error, Result};
 use platform_model::id::{ModuleId, TenantId};
 use platform_model::realtime::module::StatementOff;
-use platform_store::modules::changes::{StoredModule, list_deployed};
+use platform_store::applications::modules::changes::{StoredModule, list_deployed};
 use tokio::task::spawn_blocking;
 
 use super::Deployments;

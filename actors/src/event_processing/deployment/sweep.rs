@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::links::Links;
-use platform_store::modules::holders::{
+use platform_store::applications::modules::holders::{
     self, FormerHolder, Generation, LostConnection, ModuleHold, TAKEN_OVER_AT_ONCE, TakenOver,
 };
-use platform_store::modules::session::ModuleSession;
+use platform_store::applications::modules::session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
 use super::Deployments;

@@ -18,12 +18,12 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::page::{PageRequest, TimeOrder, TotalPages};
 use platform_model::timestamp::Timestamp;
 use platform_store::Database;
-use platform_store::alarms::collection::list_alarms;
-use platform_store::events::collection::list_events;
-use platform_store::inventory::collection::list_managed_objects;
-use platform_store::inventory::links;
-use platform_store::measurements::collection::list_measurements;
-use platform_store::operations::collection::list_operations;
+use platform_store::data::alarms::collection::list_alarms;
+use platform_store::data::events::collection::list_events;
+use platform_store::data::measurements::collection::list_measurements;
+use platform_store::data::operations::collection::list_operations;
+use platform_store::devices::inventory::collection::list_managed_objects;
+use platform_store::devices::inventory::links;
 
 use super::{WANTED, known_id};
 use crate::event_processing::writes::cells::milliseconds;

@@ -22,7 +22,7 @@ use platform_epl::plan::ModulePlan;
 use platform_epl::value::Fault;
 use platform_model::id::ModuleId;
 use platform_store::Turns;
-use platform_store::tenant_limits::TenantLimits;
+use platform_store::tenancy::tenant_limits::TenantLimits;
 use tokio::task::{spawn_blocking, yield_now};
 
 use super::deployment::clock::Clock;

@@ -8,10 +8,10 @@ use platform_model::devices::managed_object::Cascade;
 use platform_model::error::{Error, Result};
 use platform_model::id::ManagedObjectId;
 use platform_model::origin::Origin;
-use platform_store::alarms;
-use platform_store::events;
-use platform_store::measurements::rows;
-use platform_store::operations;
+use platform_store::data::alarms;
+use platform_store::data::events;
+use platform_store::data::measurements::rows;
+use platform_store::data::operations;
 use tokio::time::sleep;
 
 use super::TenantWrites;

@@ -1,7 +1,7 @@
 //! Temporary intervals are taken back (B-09a), and every response of an acknowledging session has a number (B-22b).
 
 use platform_model::realtime::bayeux::Advice;
-use platform_store::tenant_limits::Counted as Held;
+use platform_store::tenancy::tenant_limits::Counted as Held;
 
 use super::*;
 

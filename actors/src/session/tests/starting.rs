@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::thread;
 
-use platform_store::announcements::Holders;
+use platform_store::realtime::announcements::Holders;
 
 use super::*;
 use crate::session::starting::ArrivingSession;

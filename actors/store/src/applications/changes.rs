@@ -7,10 +7,10 @@ use platform_model::id::{ApplicationId, TenantId};
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
-use crate::announcements::Announcements;
 use crate::applications::users::{UserSecret, dismiss_all, enter_bootstrap_user, follow};
 use crate::applications::versions;
 use crate::applications::{SeenApplication, change, seen_from_row};
+use crate::realtime::announcements::Announcements;
 
 const INSERT: &str = include_str!("../../../../sql/queries/applications/insert.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/applications/lock.sql");

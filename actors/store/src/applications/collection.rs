@@ -9,8 +9,8 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::applications::{SeenApplication, seen_from_row};
-use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
+use crate::query::prepared::PreparedQueries;
 
 const IDS_VISIBLE: &str = include_str!("../../../../sql/queries/applications/ids_visible.sql");
 const IDS_BY_NAME: &str = include_str!("../../../../sql/queries/applications/ids_by_name.sql");

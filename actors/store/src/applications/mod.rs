@@ -1,7 +1,8 @@
-//! Applications in PostgreSQL.
+//! Applications in PostgreSQL, and the event-processing [modules] that are deployed.
 
 pub mod changes;
 pub mod collection;
+pub mod modules;
 pub mod roles;
 pub mod routes;
 pub mod standard;
@@ -20,8 +21,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::Database;
-use crate::announcements::{self, Announcements, Change};
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{self, Announcements, Change};
 
 const GET: &str = include_str!("../../../../sql/queries/applications/get.sql");
 const SEE: &str = include_str!("../../../../sql/queries/applications/see.sql");

@@ -7,9 +7,9 @@ use platform_model::id::TenantId;
 use platform_model::role::{self, Role};
 
 use crate::Database;
-use crate::announcements::{Announcements, Change, Holders, RightsChange};
 use crate::applications::users::tenants_of;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Announcements, Change, Holders, RightsChange};
 
 const LIST: &str = include_str!("../../../../sql/queries/application_roles/list.sql");
 const FIND: &str = include_str!("../../../../sql/queries/application_roles/find.sql");

@@ -6,9 +6,9 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::ApplicationId;
 
 use crate::Database;
-use crate::announcements::{Change, change};
 use crate::applications;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Change, change};
 
 const FIND: &str = include_str!("../../../../sql/queries/application_routes/find.sql");
 const UPDATE: &str = include_str!("../../../../sql/queries/application_routes/update.sql");

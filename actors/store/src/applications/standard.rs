@@ -4,8 +4,8 @@ use platform_model::applications::application::Application;
 use platform_model::error::Result;
 
 use crate::Database;
-use crate::announcements::{Change, change};
 use crate::applications::changes::{StoredSecrets, insert};
+use crate::realtime::announcements::{Change, change};
 
 const FIND: &str = include_str!("../../../../sql/queries/standard_applications/find.sql");
 const CLAIM: &str = include_str!("../../../../sql/queries/standard_applications/claim.sql");

@@ -14,8 +14,8 @@ use tokio_postgres::Row;
 use crate::Database;
 use crate::applications::users::{UserSecret, dismiss, enter_service_user};
 use crate::applications::{self, change};
-use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::prepared::PreparedQueries;
 
 const KEEP_APPLICATION: &str = include_str!("../../../../sql/queries/applications/keep.sql");
 const INSERT: &str = include_str!("../../../../sql/queries/subscriptions/insert.sql");

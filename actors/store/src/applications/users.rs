@@ -11,10 +11,10 @@ use platform_model::role;
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::announcements::{Announcements, RightsChange};
 use crate::applications::roles;
-use crate::prepared::PreparedQueries;
 use crate::query::filter::page_of;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Announcements, RightsChange};
 
 const INSERT: &str = include_str!("../../../../sql/queries/application_users/insert.sql");
 const FOLLOW: &str = include_str!("../../../../sql/queries/application_users/follow.sql");

@@ -1,6 +1,6 @@
 //! Uploaded versions of applications (W-02): one binary each, which holds the files of the archive one after the other.
 //!
-//! A new version is written beside the active one, as an [`Upload`](crate::binaries::Upload) without an
+//! A new version is written beside the active one, as an [`Upload`](crate::data::binaries::Upload) without an
 //! owner, and is activated in one step. Until then, and when the upload fails, the old version stays active and nobody
 //! sees the new one.
 
@@ -13,10 +13,10 @@ use platform_model::id::{ApplicationId, BinaryId, TenantId};
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;
-use crate::announcements::Announcements;
 use crate::applications::users::follow;
 use crate::applications::{change, from_row};
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::Announcements;
 
 const LOCK: &str = include_str!("../../../../sql/queries/application_versions/lock.sql");
 const DELETE_REPLACED: &str =

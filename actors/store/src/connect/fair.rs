@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use tokio::sync::oneshot;
 
-use crate::lines::Lines;
-use crate::shares::Charged;
+use crate::connect::lines::Lines;
+use crate::connect::shares::Charged;
 
 /// The time for which a tenant counts as active after its last turn.
 const ACTIVE: Duration = Duration::from_secs(2);

@@ -1,7 +1,9 @@
 //! Connecting to PostgreSQL: with TLS according to the connection string, and to the host that accepts writes.
 
 mod fair;
+pub mod lines;
 mod pool;
+pub mod shares;
 mod tls;
 mod url;
 

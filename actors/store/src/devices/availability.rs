@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::Database;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
 
 const HEAR: &str = include_str!("../../../../sql/queries/availability/hear.sql");
 const END_SILENCE: &str = include_str!("../../../../sql/queries/availability/end_silence.sql");

@@ -14,11 +14,11 @@ use platform_model::id::TenantId;
 use time::OffsetDateTime;
 
 use crate::Database;
-use crate::announcements::change_over;
 use crate::devices::new_requests::{lock, not_found};
 use crate::devices::placements;
 use crate::devices::users::{self, DeviceUser, put_device_users};
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::change_over;
 
 const FIND: &str = include_str!("../../../../sql/queries/device_credentials/find.sql");
 const AWAIT_ACCEPTANCE: &str =

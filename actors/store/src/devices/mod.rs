@@ -1,8 +1,13 @@
-//! Devices: their registration, their users, and their availability.
+//! Devices and other managed objects: the inventory, the registration of devices, their users and their availability,
+//! bulk operations, and the diagnosis of operations, which asks what the inventory knows of the device.
 
 pub mod availability;
+pub mod bulk;
 pub mod credentials;
+pub mod inventory;
+pub(crate) mod names;
 pub mod new_requests;
+pub mod operation_diagnosis;
 pub mod placements;
 pub mod presence;
 pub mod users;

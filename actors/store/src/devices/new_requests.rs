@@ -17,8 +17,8 @@ use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::devices::users;
-use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::prepared::PreparedQueries;
 
 const INSERT: &str = include_str!("../../../../sql/queries/new_device_requests/insert.sql");
 const LIST_TAKEN: &str = include_str!("../../../../sql/queries/new_device_requests/list_taken.sql");

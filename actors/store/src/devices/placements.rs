@@ -6,7 +6,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
 
 use crate::Database;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
 
 const PUT: &str = include_str!("../../../../sql/queries/device_placements/put.sql");
 const FIND: &str = include_str!("../../../../sql/queries/device_placements/find.sql");

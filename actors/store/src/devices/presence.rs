@@ -7,7 +7,7 @@ use deadpool_postgres::Pool;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
 
 const RENEW: &str = include_str!("../../../../sql/queries/presence/renew.sql");
 const END: &str = include_str!("../../../../sql/queries/presence/end.sql");

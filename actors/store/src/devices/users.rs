@@ -8,8 +8,8 @@ use platform_model::id::TenantId;
 use platform_model::role;
 use platform_model::users::group::DEVICES;
 
-use crate::announcements::Announcements;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::Announcements;
 
 const LIST_OTHERS: &str = include_str!("../../../../sql/queries/device_users/list_others.sql");
 const PUT: &str = include_str!("../../../../sql/queries/device_users/put.sql");

@@ -1,5 +1,9 @@
-//! Lists: conditions from filters, and scans that keep an order.
+//! The parts that reads of all nouns have in common: conditions from filters, scans that keep an order, statements that
+//! are prepared once, and look-ups that share statements.
 
 pub(crate) mod filter;
 pub(crate) mod ordered_scan;
+pub(crate) mod prepared;
+pub(crate) mod rows;
+pub(crate) mod shared_lookups;
 pub(crate) mod time_scan;

@@ -8,7 +8,7 @@ use platform_model::timestamp::Timestamp;
 use platform_model::users::token_client::{Scope, TokenHash};
 
 use crate::Database;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
 
 const INSERT: &str = include_str!("../../../../sql/queries/access_tokens/insert.sql");
 const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql");

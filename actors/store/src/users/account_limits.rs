@@ -9,7 +9,7 @@ use platform_model::users::token_client::TokenHash;
 use tokio_postgres::types::Json;
 
 use crate::Database;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
 
 const FIND_BY_TOKEN: &str = include_str!("../../../../sql/queries/account_limits/find_by_token.sql");
 const EXISTS: &str = include_str!("../../../../sql/queries/account_limits/exists.sql");

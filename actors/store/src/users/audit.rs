@@ -12,8 +12,8 @@ use platform_model::users::user::{Administration, User};
 use serde::Serialize;
 
 use crate::access;
-use crate::announcements::Announcements;
-use crate::audit_records;
+use crate::data::audit_records;
+use crate::realtime::announcements::Announcements;
 
 /// Returns the change of an attribute, or `None` when it did not change.
 pub(crate) fn changed<T: Serialize + PartialEq>(

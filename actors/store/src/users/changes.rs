@@ -13,8 +13,8 @@ use platform_model::users::user::{Administration, User, UserPatch};
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::Database;
-use crate::announcements::{Announcements, RightsChange, change};
 use crate::applications::roles;
+use crate::realtime::announcements::{Announcements, RightsChange, change};
 use crate::users;
 use crate::users::audit::{audit_created, audit_user, changed, changed_text, record};
 use crate::users::group_members;

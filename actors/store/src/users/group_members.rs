@@ -7,7 +7,7 @@ use platform_model::users::group::{ADMINS, Group};
 use platform_model::users::user::{Administration, User};
 
 use crate::Database;
-use crate::announcements::{Announcements, RightsChange, change};
+use crate::realtime::announcements::{Announcements, RightsChange, change};
 use crate::users::audit::{audit_user, changed};
 use crate::users::changes::lock_user;
 use crate::users::groups;

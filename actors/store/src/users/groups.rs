@@ -16,10 +16,10 @@ use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
 use crate::Database;
-use crate::announcements::{Announcements, Change, Holders, Names, RightsChange, change};
 use crate::applications::roles;
-use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Announcements, Change, Holders, Names, RightsChange, change};
 use crate::users::audit::{changed, record};
 use crate::users::changes::shift;
 use crate::users::group_members;

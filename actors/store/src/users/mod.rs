@@ -28,10 +28,10 @@ use serde_json::value::RawValue;
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
 
-use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
-use crate::rows::fragments;
-use crate::shared_lookups::Lookup;
+use crate::query::prepared::PreparedQueries;
+use crate::query::rows::fragments;
+use crate::query::shared_lookups::Lookup;
 use crate::{Database, Pool, take};
 
 const FIND: &str = include_str!("../../../../sql/queries/users/find.sql");

@@ -11,9 +11,9 @@ use platform_model::users::token_client::{Scope, TokenClient};
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::announcements::change;
-use crate::prepared::PreparedQueries;
 use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::change;
 use crate::users::access_tokens;
 
 const INSERT: &str = include_str!("../../../../sql/queries/token_clients/insert.sql");

@@ -11,8 +11,8 @@ use platform_model::users::user_token::{LONGEST, MOST_TOKENS, NewUserToken, User
 use tokio_postgres::Row;
 
 use crate::Database;
-use crate::announcements::change;
-use crate::prepared::PreparedQueries;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::change;
 use crate::users::access_tokens;
 
 const INSERT: &str = include_str!("../../../../sql/queries/user_tokens/insert.sql");

@@ -12,14 +12,14 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 
 use super::{Write, Written};
-use crate::alarms::{AlarmUpdate, CountRepetition, RaiseAlarm, SentAlarm, UpdateAlarm};
-use crate::events::{InsertEvent, SentEvent, ShownSource, UpdateEvent};
-use crate::inventory::writes::{
+use crate::data::alarms::{AlarmUpdate, CountRepetition, RaiseAlarm, SentAlarm, UpdateAlarm};
+use crate::data::events::{InsertEvent, SentEvent, ShownSource, UpdateEvent};
+use crate::data::measurements::{InsertMeasurements, SentMeasurements};
+use crate::data::operations::{OperationUpdate, QueueOperation, Queued, ToQueue, UpdateOperation};
+use crate::devices::inventory::writes::{
     InsertManagedObject, ManagedObjectUpdate, ObjectToInsert, UpdateManagedObject,
 };
-use crate::measurements::{InsertMeasurements, SentMeasurements};
-use crate::operations::{OperationUpdate, QueueOperation, Queued, ToQueue, UpdateOperation};
-use crate::signatures::Signatures;
+use crate::realtime::signatures::Signatures;
 use crate::statistics::Counted;
 use crate::write_kind::{Added, WriteKind};
 

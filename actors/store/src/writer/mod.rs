@@ -11,6 +11,7 @@ mod abandoned;
 mod counting;
 mod kinds;
 mod queue;
+pub(crate) mod room;
 mod transaction;
 
 use std::sync::Arc;
@@ -27,9 +28,9 @@ use platform_model::realtime::publication::Publication;
 use tokio::sync::oneshot;
 
 use crate::Database;
-use crate::events::ShownSource;
-use crate::operations::Queued;
-use crate::publications::Route;
+use crate::data::events::ShownSource;
+use crate::data::operations::Queued;
+use crate::realtime::publications::Route;
 use abandoned::RunningWrite;
 pub use kinds::Change;
 use queue::{Pushed, Queue, Waiting};

@@ -202,7 +202,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::writes::ObjectToInsert;
+    use crate::devices::inventory::writes::ObjectToInsert;
     use crate::writer::Change;
     use platform_model::devices::managed_object::NewManagedObject;
     use platform_model::id::{BinaryId, TenantId};

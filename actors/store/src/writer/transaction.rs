@@ -17,9 +17,10 @@ use super::counting::count;
 use super::kinds::{Batch, ChangeOutcome, Statements};
 use super::{Committed, Write, Written};
 use crate::Database;
-use crate::inventory::links::fill_references;
-use crate::module_leases;
-use crate::publications::{self, Checked, TransactionPublications, add};
+use crate::devices::inventory::links::fill_references;
+use crate::leases::module_leases;
+use crate::realtime::journal;
+use crate::realtime::publications::{self, Checked, TransactionPublications, add};
 
 /// The outcome of a transaction.
 pub(super) enum Outcome {
@@ -30,25 +31,25 @@ pub(super) enum Outcome {
 }
 
 /// Runs the batch as one transaction. If no other server has joined its tenants, it is one round trip: everything is
-/// sent before the first response is awaited. Otherwise the publications are sent and the transaction is committed in
-/// a second round trip.
+/// sent before the first response is awaited. Otherwise, and if a tenant has a journal, the publications are appended
+/// and sent and the transaction is committed in further round trips.
 pub(super) async fn transaction(client: &Object, database: &Database, writes: &[Write]) -> Result<Outcome> {
     let tenants: BTreeSet<_> = writes.iter().filter_map(Write::published_tenant).collect();
     let mut carried = TransactionPublications::begin(&database.publications, tenants.into_iter().collect());
-    if !carried.are_shared() {
+    if !carried.have_to_be_checked() {
         match Box::pin(run(client, &carried, writes, End::IfUnshared)).await {
             Ok(outcomes) => return Ok(Outcome::Committed(committed(database, carried, writes, outcomes))),
-            Err(error) if carried.note_shared(&error) => {}
+            Err(error) if TransactionPublications::is_refused(&error) => {}
             Err(error) => return Err(error),
         }
     }
     carried.ask();
-    let outcome = Box::pin(shared_transaction(client, &mut carried, writes)).await;
+    let outcome = Box::pin(checked_transaction(client, &mut carried, writes)).await;
     match outcome {
-        Ok(Shared::Committed(outcomes)) => {
+        Ok(Ending::Committed(outcomes)) => {
             Ok(Outcome::Committed(committed(database, carried, writes, outcomes)))
         }
-        Ok(Shared::HasToSwitch(tenant)) => {
+        Ok(Ending::HasToSwitch(tenant)) => {
             client.batch_execute("ROLLBACK").await?;
             Ok(Outcome::HasToSwitch(tenant))
         }
@@ -59,28 +60,29 @@ pub(super) async fn transaction(client: &Object, database: &Database, writes: &[
     }
 }
 
-/// The outcome of a transaction whose publications the database sends.
-enum Shared {
+/// The outcome of a transaction that checks how its publications are delivered.
+enum Ending {
     Committed(Vec<ChangeOutcome>),
     /// The transaction is still open; this server first has to change how it publishes the tenant.
     HasToSwitch(TenantId),
 }
 
-/// Runs a batch whose publications the database sends.
-async fn shared_transaction(
+/// Runs a batch whose publications the database sends, or that appends them to journals.
+async fn checked_transaction(
     client: &Object,
     carried: &mut TransactionPublications,
     writes: &[Write],
-) -> Result<Shared> {
+) -> Result<Ending> {
     let notify = client.prepare_cached(publications::NOTIFY).await?;
+    let append = client.prepare_cached(journal::APPEND).await?;
     let mut outcomes = Box::pin(run(client, carried, writes, End::Open)).await?;
     if let Checked::HasToSwitch(tenant) = carried.check(client).await? {
-        return Ok(Shared::HasToSwitch(tenant));
+        return Ok(Ending::HasToSwitch(tenant));
     }
     let mut by_tenant: Vec<(&TenantId, Vec<Publication>)> = Vec::new();
     for (write, ChangeOutcome { written, .. }) in writes.iter().zip(&mut outcomes) {
         let tenant = write.change.tenant();
-        if !carried.sends(tenant) {
+        if !carried.carries(tenant) {
             continue;
         }
         if let Written::ManagedObject(object) = written {
@@ -91,11 +93,16 @@ async fn shared_transaction(
             add(&mut by_tenant, tenant, describe(written));
         }
     }
-    let (sent, ended) =
-        tokio::join!(biased; carried.send(client, &notify, &by_tenant), client.batch_execute("COMMIT"));
+    let (appended, sent, ended) = tokio::join!(
+        biased;
+        carried.append(client, &append, &by_tenant),
+        carried.send(client, &notify, &by_tenant),
+        client.batch_execute("COMMIT"),
+    );
+    appended?;
     sent?;
     ended?;
-    Ok(Shared::Committed(outcomes))
+    Ok(Ending::Committed(outcomes))
 }
 
 /// Counts what was committed, and returns it with the deliverers of its publications.

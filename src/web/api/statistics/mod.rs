@@ -24,9 +24,13 @@ async fn requested_tenant(caller: &Caller, platform: &Platform, query: &Query) -
         Some(tenant) => {
             caller.require(role::TENANT_MANAGEMENT_READ)?;
             let tenant = TenantId::known(tenant)?;
-            Ok(platform_store::tenants::get_tenant_below(platform.database(), &caller.tenant, &tenant)
-                .await?
-                .id)
+            Ok(platform_store::tenancy::tenants::get_tenant_below(
+                platform.database(),
+                &caller.tenant,
+                &tenant,
+            )
+            .await?
+            .id)
         }
     }
 }

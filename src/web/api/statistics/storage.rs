@@ -6,7 +6,7 @@ use platform_actors::Platform;
 use platform_model::id::MANAGEMENT;
 use platform_model::role;
 use platform_model::tenancy::usage::AllTenantsStorage;
-use platform_store::usage::{deployment_storage, find_storage, list_usage_below};
+use platform_store::tenancy::usage::{deployment_storage, find_storage, list_usage_below};
 
 use super::requested_tenant;
 use crate::auth::Caller;

@@ -30,7 +30,7 @@ use platform_front::secrets::password::{self, SecretKey};
 use platform_front::telemetry::{self, Throttled};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_store::announcements::Change;
+use platform_store::realtime::announcements::Change;
 use quick_cache::sync::Cache;
 use ring::hmac;
 use tokio::sync::{Mutex, mpsc};

@@ -3,7 +3,7 @@
 
 use platform_model::devices::external_id::NewExternalId;
 use platform_model::id::ManagedObjectId;
-use platform_store::inventory::template_sets;
+use platform_store::devices::inventory::template_sets;
 use serde_json::json;
 
 use super::draft::Draft;

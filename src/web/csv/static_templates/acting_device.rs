@@ -111,7 +111,8 @@ impl Engine<'_> {
         }
         let generation = database.names_generation(tenant);
         let pair = NewExternalId::new(serial_type(), serial.to_owned())?;
-        match platform_store::inventory::external_ids::get_external_id(database, tenant, pair).await {
+        match platform_store::devices::inventory::external_ids::get_external_id(database, tenant, pair).await
+        {
             Ok((object, _)) => {
                 let key = (tenant.clone(), Box::from(serial));
                 self.csv.devices.0.insert(key, CachedDevice { object, generation });

@@ -5,7 +5,7 @@ use platform_model::access::Api;
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::role;
 use platform_model::timestamp::Timestamp;
-use platform_store::alarms::find_open_alarm;
+use platform_store::data::alarms::find_open_alarm;
 
 use super::Row;
 use super::json_object::{JsonObject, removing};

@@ -4,7 +4,7 @@ use platform_model::devices::availability::ResponseInterval;
 use platform_model::devices::reference::WantedReferences;
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
-use platform_store::inventory::managed_objects::get_managed_object;
+use platform_store::devices::inventory::managed_objects::get_managed_object;
 
 use super::acting_device::OBJECTS;
 use super::json_object::{JsonObject, removing};

@@ -7,7 +7,7 @@ use platform_model::naming::naming;
 use platform_model::page::{PageRequest, TimeOrder, TotalPages};
 use platform_model::role;
 use platform_model::timestamp::Timestamp;
-use platform_store::events::collection::list_events;
+use platform_store::data::events::collection::list_events;
 
 use super::json_object::{JsonObject, removing};
 use super::{Row, device};

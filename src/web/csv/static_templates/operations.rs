@@ -8,7 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use platform_model::data::operation::OperationStatus;
 use platform_model::fragments::Fragments;
 use platform_model::id::{ManagedObjectId, OperationId};
-use platform_store::operations::queues;
+use platform_store::data::operations::queues;
 use serde_json::Value;
 
 use super::completion::Completion;

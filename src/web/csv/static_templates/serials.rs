@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use platform_model::error::Error;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::naming::naming;
-use platform_store::inventory::external_ids::list_names_of_type;
+use platform_store::devices::inventory::external_ids::list_names_of_type;
 
 use crate::csv::Csv;
 

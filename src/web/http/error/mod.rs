@@ -5,6 +5,7 @@ mod flaw;
 mod shape;
 mod words;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use actix_web::body::BoxBody;
@@ -43,7 +44,7 @@ pub enum ApiError {
         retry_after: u64,
     },
     /// The caller is known but not permitted to do this. The response contains the reason.
-    Forbidden(&'static str),
+    Forbidden(Cow<'static, str>),
     /// The path does not exist (C-17).
     NoSuchPath(String),
     /// The path does not support this method (C-17).
@@ -136,13 +137,13 @@ impl ApiError {
     }
 
     /// Creates a 403 whose response contains the reason.
-    pub fn forbidden_because(reason: &'static str) -> Self {
-        Self::Forbidden(reason)
+    pub fn forbidden_because(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::Forbidden(reason.into())
     }
 
     /// Creates the error for a user or visitor of a suspended tenant.
     pub fn suspended() -> Self {
-        Self::Forbidden("the tenant is suspended")
+        Self::Forbidden("the tenant is suspended".into())
     }
 
     /// Returns the response for this error.

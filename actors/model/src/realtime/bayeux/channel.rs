@@ -8,7 +8,7 @@ use crate::access::Api;
 use crate::id::ManagedObjectId;
 use crate::role;
 
-/// The kind of data on a resource channel.
+/// The kind of data on a resource channel. Journals store the number of the variant, so their order does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Resource {
     /// Changes of managed objects.
@@ -33,6 +33,16 @@ impl Resource {
         ("alarms", Self::Alarms),
         ("operations", Self::Operations),
     ];
+
+    /// Returns the number by which journals store the resource.
+    pub fn number(self) -> i16 {
+        self as i16
+    }
+
+    /// Finds the resource with this number.
+    pub fn of_number(number: i16) -> Option<Self> {
+        Self::WORDS.into_iter().map(|(_, resource)| resource).find(|resource| resource.number() == number)
+    }
 
     /// Returns the resource of a channel of an object and its descendants.
     fn of_family(word: &str) -> Option<Self> {

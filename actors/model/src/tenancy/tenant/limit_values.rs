@@ -40,6 +40,8 @@ impl LimitValues {
                         Some(limits.tenant_transient_bytes_per_second as u64)
                     }
                     TenantLimit::SubTenants => Some(limits.tenant_sub_tenants as u64),
+                    TenantLimit::Consumers => Some(limits.tenant_consumers as u64),
+                    TenantLimit::JournalBytes => Some(limits.tenant_journal_bytes as u64),
                 },
             );
         }

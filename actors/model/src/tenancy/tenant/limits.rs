@@ -39,11 +39,15 @@ pub enum TenantLimit {
     TransientBytesPerSecond,
     /// The tenants that it created and that exist.
     SubTenants,
+    /// The consumers of notifications.
+    Consumers,
+    /// The largest backlog that one of its consumers may have, in bytes.
+    JournalBytes,
 }
 
 impl TenantLimit {
     /// All limits, in the order in which they are shown.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::RequestsPerSecond,
         Self::RequestBurst,
         Self::HeldPolls,
@@ -56,6 +60,8 @@ impl TenantLimit {
         Self::ModuleMillisPerSecond,
         Self::TransientBytesPerSecond,
         Self::SubTenants,
+        Self::Consumers,
+        Self::JournalBytes,
     ];
 
     /// Returns the name in the API and in the database.
@@ -73,6 +79,8 @@ impl TenantLimit {
             Self::ModuleMillisPerSecond => "moduleMillisPerSecond",
             Self::TransientBytesPerSecond => "transientBytesPerSecond",
             Self::SubTenants => "subTenants",
+            Self::Consumers => "consumers",
+            Self::JournalBytes => "journalBytes",
         }
     }
 
@@ -90,7 +98,7 @@ impl TenantLimit {
     fn least(self) -> u64 {
         match self {
             Self::RequestsPerSecond | Self::RequestBurst | Self::ModuleMillisPerSecond => 1,
-            Self::UnreadBytes => 64 << 10,
+            Self::UnreadBytes | Self::JournalBytes => 64 << 10,
             Self::TransientBytesPerSecond => 1 << 10,
             _ => 0,
         }

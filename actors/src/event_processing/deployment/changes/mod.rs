@@ -11,7 +11,7 @@ use platform_model::realtime::input_stream::InputStreams;
 use platform_model::realtime::module::{Module, ModulePatch, ModuleStatus, StatementOff, check_name};
 use platform_model::tenancy::tenant::TenantLimit;
 use platform_model::timestamp::Timestamp;
-use platform_store::modules::changes::{ModuleChange, StoredModule};
+use platform_store::applications::modules::changes::{ModuleChange, StoredModule};
 
 use crate::event_processing::module_actor::Deployment;
 

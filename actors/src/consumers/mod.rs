@@ -1,0 +1,136 @@
+//! Readers of named consumers. A consumer is a row in the database with a position in the journal of its tenant, so
+//! every server can serve each of them, and nothing here is lost with a server.
+//!
+//! A reader ([`reader`]) waits until the tenant publishes something, and then reads the journal from its position on.
+//! The readers of a tenant share what was read last ([`tail`]). The publication itself only wakes them: what is
+//! delivered always comes from the journal.
+//!
+//! A consumer has one reader. A new one takes over, at this server through the table of readers here, and from another
+//! server by an announced change.
+
+mod channels;
+mod reader;
+mod signal;
+mod tail;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use platform_model::id::TenantId;
+use platform_store::Database;
+use tokio::sync::Notify;
+
+pub use reader::{Batch, ConsumerReader, Interruption, NewReader, ReadNotification};
+use signal::Signal;
+use tail::Tail;
+
+/// The time after which a consumer counts as no longer read. The next poll of a client comes earlier.
+const UNREAD: Duration = Duration::from_secs(15);
+
+/// The readers of the consumers of one tenant at this server.
+pub(crate) struct ConsumerReaders {
+    tenant: TenantId,
+    database: Database,
+    /// The number of readers that wait for a publication. It is increased before such a reader looks at the journal.
+    waiting: AtomicUsize,
+    published: Notify,
+    tail: Tail,
+    readers: Mutex<HashMap<Box<str>, Known>>,
+    last_number: AtomicU64,
+}
+
+/// The last reader of a consumer.
+struct Known {
+    number: u64,
+    signal: Arc<Signal>,
+    /// When it ended; `None` while it reads.
+    ended: Option<Instant>,
+}
+
+impl ConsumerReaders {
+    /// Creates the readers of a tenant, of which there are none.
+    pub(crate) fn new(tenant: TenantId, database: Database) -> Self {
+        Self {
+            tail: Tail::new(tenant.clone(), database.clone()),
+            tenant,
+            database,
+            waiting: AtomicUsize::new(0),
+            published: Notify::new(),
+            readers: Mutex::default(),
+            last_number: AtomicU64::new(0),
+        }
+    }
+
+    /// Wakes the readers that wait, because the journal may have new entries. It costs one load if there are none.
+    pub(crate) fn published(&self) {
+        if self.wait() {
+            self.published.notify_waiters();
+        }
+    }
+
+    /// Returns whether readers wait for publications.
+    pub(crate) fn wait(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns whether consumers are read at this server, so that it has to receive what other servers publish.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.readers.lock().is_empty()
+    }
+
+    /// Interrupts the reader of a consumer, because the consumer was changed, or is read at another server.
+    pub(crate) fn changed(&self, consumer: &str) {
+        if let Some(known) = self.readers.lock().get(consumer) {
+            known.signal.change();
+        }
+    }
+
+    /// Interrupts all readers, because rights of users changed or publications may have been missed.
+    pub(crate) fn all_changed(&self) {
+        self.readers.lock().values().for_each(|known| known.signal.change());
+    }
+
+    /// Makes a reader the one of its consumer, and ends the earlier one.
+    fn enter(&self, consumer: &str) -> (u64, Arc<Signal>) {
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
+        let signal = Arc::<Signal>::default();
+        let known = Known { number, signal: signal.clone(), ended: None };
+        if let Some(earlier) = self.readers.lock().insert(consumer.into(), known) {
+            earlier.signal.supersede();
+        }
+        (number, signal)
+    }
+
+    /// Notes that a reader has ended. Its consumer counts as read for a while, because the client may poll again.
+    fn leave(&self, consumer: &str, number: u64) {
+        if let Some(known) = self.readers.lock().get_mut(consumer).filter(|known| known.number == number) {
+            known.ended = Some(Instant::now());
+        }
+    }
+
+    /// Removes the readers that ended a while ago, and returns the names of their consumers.
+    pub(crate) fn take_ended(&self) -> Vec<Box<str>> {
+        let mut ended = Vec::new();
+        let mut readers = self.readers.lock();
+        readers.retain(|name, known| {
+            let is_over = known.ended.is_some_and(|at| at.elapsed() > UNREAD);
+            if is_over {
+                ended.push(name.clone());
+            }
+            !is_over
+        });
+        if readers.is_empty() {
+            self.tail.forget();
+        }
+        ended
+    }
+}
+
+impl std::fmt::Debug for ConsumerReaders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConsumerReaders").field("tenant", &self.tenant).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,282 @@
+//! A reader of a consumer: it takes notifications from the journal in order, and waits for the next ones.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use platform_model::error::{Error, Noun, Result};
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
+use platform_store::realtime::consumers::reading::{self, Begun, Read};
+use platform_store::realtime::journal::{JournalEntry, Place};
+use platform_store::realtime::publications::TenantSubscription;
+use tokio::time::{Instant, timeout_at};
+
+use super::ConsumerReaders;
+use super::channels::{channel_of, lineages};
+use super::signal::{Reason, Signal};
+
+/// The most bytes of contents of one batch; a batch has at least one notification.
+const BATCH_BYTES: i64 = 1 << 20;
+
+/// A request to read a consumer.
+#[derive(Debug, Clone)]
+pub struct NewReader {
+    /// The name of the consumer.
+    pub consumer: Box<str>,
+    /// The user, who has to be its owner.
+    pub user: Arc<str>,
+    /// The way of the connection.
+    pub way: ReaderWay,
+    /// The address of the client.
+    pub address: Option<IpAddr>,
+    /// The last notification that the client handled.
+    pub acknowledged: Option<JournalPosition>,
+}
+
+/// The current reader of a consumer. Another reader takes over when it begins.
+pub struct ConsumerReader {
+    readers: Arc<ConsumerReaders>,
+    request: NewReader,
+    number: u64,
+    signal: Arc<Signal>,
+    channels: Vec<Pattern>,
+    place: Place,
+    missed: Option<Missed>,
+    newest: JournalPosition,
+    /// Everything that is published is received while a reader exists.
+    _subscription: TenantSubscription,
+}
+
+/// Notifications of a consumer, in order.
+#[derive(Debug)]
+pub struct Batch {
+    /// The position up to which the journal was read; to acknowledge it acknowledges everything before.
+    pub position: JournalPosition,
+    /// The notifications that the consumer will never receive, until their end is acknowledged.
+    pub missed: Option<Missed>,
+    /// The number of entries of the journal after `position` that are known.
+    pub remaining: i64,
+    /// The notifications.
+    pub notifications: Vec<ReadNotification>,
+}
+
+/// A notification of a consumer.
+#[derive(Debug)]
+pub struct ReadNotification {
+    /// The channel on which the consumer receives it.
+    pub channel: String,
+    /// Its entry in the journal.
+    pub entry: Arc<JournalEntry>,
+}
+
+/// An event that ends the wait of a reader early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// The consumer was changed, or rights of users were: the client has to ask again.
+    Changed,
+    /// Another reader of the consumer took over.
+    Superseded,
+}
+
+impl ConsumerReader {
+    /// Begins to read a consumer, which it takes over from an earlier reader.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown consumer and for one of another user; `Invalid` for an acknowledgement of a
+    /// notification that does not exist; `Unavailable` or `Database`.
+    pub(crate) async fn begin(readers: Arc<ConsumerReaders>, request: NewReader) -> Result<Self> {
+        let database = &readers.database;
+        let subscription = Box::pin(database.subscribe(&readers.tenant)).await?;
+        let read = Read {
+            tenant: &readers.tenant,
+            name: &request.consumer,
+            user: &request.user,
+            way: request.way,
+            address: request.address,
+            acknowledged: request.acknowledged,
+        };
+        let Begun { channels, place, missed, newest, .. } = reading::begin_reading(database, read).await?;
+        let (number, signal) = readers.enter(&request.consumer);
+        Ok(Self {
+            readers,
+            request,
+            number,
+            signal,
+            channels,
+            place,
+            missed,
+            newest,
+            _subscription: subscription,
+        })
+    }
+
+    /// Returns the channels of the consumer, which the user has to be allowed to receive.
+    pub fn channels(&self) -> &[Pattern] {
+        &self.channels
+    }
+
+    /// Returns what the consumer missed and has not acknowledged.
+    pub fn missed(&self) -> Option<Missed> {
+        self.missed
+    }
+
+    /// Returns the position up to which the journal was read.
+    pub fn position(&self) -> JournalPosition {
+        self.place.position
+    }
+
+    /// Acknowledges everything up to a position.
+    ///
+    /// # Errors
+    /// Those of [`begin`](Self::begin).
+    pub async fn acknowledge(&mut self, position: JournalPosition) -> Result<()> {
+        let read = Read {
+            tenant: &self.readers.tenant,
+            name: &self.request.consumer,
+            user: &self.request.user,
+            way: self.request.way,
+            address: self.request.address,
+            acknowledged: Some(position),
+        };
+        let begun = reading::begin_reading(&self.readers.database, read).await?;
+        self.missed = begun.missed;
+        Ok(())
+    }
+
+    /// Returns the next notifications, at most `most`. Waits until there are some, or until `until`. It may return none
+    /// before, with a later position.
+    ///
+    /// # Errors
+    /// `Err` of the result if something interrupted the reader; `Timeout`, `Unavailable` or `Database` otherwise.
+    pub async fn next(&mut self, most: usize, until: Instant) -> Result<Result<Batch, Interruption>> {
+        let mut read = Vec::new();
+        loop {
+            if let Some(interruption) = self.interruption().await? {
+                return Ok(Err(interruption));
+            }
+            let (readers, signal) = (self.readers.clone(), self.signal.clone());
+            let waiting = Waiting::begin(&readers);
+            // Both are registered before the journal is read, so nothing is missed in between.
+            let (mut published, mut raised) =
+                (std::pin::pin!(readers.published.notified()), std::pin::pin!(signal.raised()));
+            published.as_mut().enable();
+            raised.as_mut().enable();
+            let entries = self.readers.tail.after(self.place).await?;
+            let is_end = entries.is_empty();
+            let is_full = self.take(entries, most, &mut read).await?;
+            let has_gap = self.missed.is_some() && is_full;
+            if is_full || has_gap || (!read.is_empty() && is_end) {
+                drop(waiting);
+                return Ok(Ok(self.batch(read)));
+            }
+            if !is_end {
+                continue;
+            }
+            let either = async {
+                tokio::select! { () = published => {}, () = raised => {} }
+            };
+            let is_late = timeout_at(until, either).await.is_err();
+            drop(waiting);
+            if is_late {
+                return Ok(Ok(self.batch(read)));
+            }
+        }
+    }
+
+    fn batch(&self, notifications: Vec<ReadNotification>) -> Batch {
+        Batch {
+            position: self.place.position,
+            missed: self.missed,
+            remaining: (self.newest - self.place.position).max(0),
+            notifications,
+        }
+    }
+
+    /// Adds the matching entries up to the bounds of a batch and moves behind them. Returns whether the batch is full,
+    /// or has to be sent because notifications are missing after it.
+    async fn take(
+        &mut self,
+        entries: Vec<Arc<JournalEntry>>,
+        most: usize,
+        read: &mut Vec<ReadNotification>,
+    ) -> Result<bool> {
+        let Self { readers, channels, .. } = self;
+        let of_entries = entries.iter().map(|entry| &**entry);
+        let lineages = lineages(&readers.database, &readers.tenant, channels, of_entries).await?;
+        let first_bytes = self.place.bytes;
+        for entry in entries {
+            self.newest = self.newest.max(entry.place.position);
+            if entry.place.position != self.place.position + 1 {
+                return self.note_gap(&entry).await.map(|()| true);
+            }
+            self.place = entry.place;
+            if let Some(channel) = channel_of(&self.channels, &entry, &lineages) {
+                read.push(ReadNotification { channel, entry });
+            }
+            if read.len() >= most || self.place.bytes - first_bytes > BATCH_BYTES && !read.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes that the journal has the notifications before an entry no longer.
+    async fn note_gap(&mut self, entry: &JournalEntry) -> Result<()> {
+        let from = self.place.position + 1;
+        let before = entry.place.position - 1;
+        let to =
+            Place { position: before, bytes: entry.place.bytes - entry.content.len() as i64, ..entry.place };
+        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        reading::note_gap(&self.readers.database, consumer, from, to).await?;
+        self.missed = Some(Missed { from: self.missed.map_or(from, |missed| missed.from), to: before });
+        self.place = to;
+        Ok(())
+    }
+
+    /// Returns what interrupted the reader. A consumer that is read at another server by now was taken over.
+    async fn interruption(&self) -> Result<Option<Interruption>> {
+        match self.signal.take() {
+            None => Ok(None),
+            Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
+            Some(Reason::Changed) => {
+                let consumer = &*self.request.consumer;
+                let here =
+                    reading::is_read_here(&self.readers.database, &self.readers.tenant, consumer).await?;
+                match here {
+                    Some(true) => Ok(Some(Interruption::Changed)),
+                    Some(false) => Ok(Some(Interruption::Superseded)),
+                    None => Err(Error::not_found(Noun::Consumer, consumer)),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for ConsumerReader {
+    fn drop(&mut self) {
+        self.readers.leave(&self.request.consumer, self.number);
+    }
+}
+
+impl std::fmt::Debug for ConsumerReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConsumerReader").field("consumer", &self.request.consumer).finish_non_exhaustive()
+    }
+}
+
+/// A reader that waits for publications, until it is dropped.
+struct Waiting<'a>(&'a ConsumerReaders);
+
+impl<'a> Waiting<'a> {
+    fn begin(readers: &'a ConsumerReaders) -> Self {
+        readers.waiting.fetch_add(1, Ordering::AcqRel);
+        Self(readers)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}

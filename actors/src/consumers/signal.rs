@@ -1,0 +1,73 @@
+//! The signal by which others interrupt a reader.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::sync::Notify;
+
+const CHANGED: u8 = 1;
+const SUPERSEDED: u8 = 2;
+
+/// The reasons to interrupt a reader that it has not seen yet.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    state: AtomicU8,
+    raised: Notify,
+}
+
+/// A reason to interrupt a reader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// Its consumer changed, or the rights of its user may have.
+    Changed,
+    /// Another reader of this server took over.
+    Superseded,
+}
+
+impl Signal {
+    /// Notes that the consumer changed.
+    pub(super) fn change(&self) {
+        self.raise(CHANGED);
+    }
+
+    /// Notes that another reader took over.
+    pub(super) fn supersede(&self) {
+        self.raise(SUPERSEDED);
+    }
+
+    fn raise(&self, bits: u8) {
+        self.state.fetch_or(bits, Ordering::AcqRel);
+        self.raised.notify_waiters();
+    }
+
+    /// Takes the reason, if there is one. A reader that was superseded stays so.
+    pub(super) fn take(&self) -> Option<Reason> {
+        match self.state.fetch_and(!CHANGED, Ordering::AcqRel) {
+            0 => None,
+            CHANGED => Some(Reason::Changed),
+            _ => Some(Reason::Superseded),
+        }
+    }
+
+    /// Waits until a reason is raised after this is polled for the first time.
+    pub(super) fn raised(&self) -> tokio::sync::futures::Notified<'_> {
+        self.raised.notified()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn superseded_reader_stays_so_and_a_change_is_seen_once() {
+        let signal = Signal::default();
+        assert_eq!(signal.take(), None);
+        signal.change();
+        assert_eq!(signal.take(), Some(Reason::Changed));
+        assert_eq!(signal.take(), None);
+        signal.change();
+        signal.supersede();
+        assert_eq!(signal.take(), Some(Reason::Superseded));
+        assert_eq!(signal.take(), Some(Reason::Superseded));
+    }
+}

@@ -1,0 +1,344 @@
+//! Named consumers of notifications in PostgreSQL. A consumer is a row with a position in the journal of its tenant
+//! ([`journal`](crate::realtime::journal)); [`reading`] moves it, and [`lapse`] ends backlogs that are too large or too old.
+
+pub mod lapse;
+pub mod reading;
+
+use deadpool_postgres::GenericClient;
+use platform_model::data::audit_record::AttributeChange;
+use platform_model::error::{Error, Noun, Result};
+use platform_model::id::TenantId;
+use platform_model::page::{After, Page, PageRequest};
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::consumer::{
+    Backlog, BacklogBounds, Consumer, ConsumerPatch, ConsumerReader, JournalPosition, NewConsumer, ReaderWay,
+    Start, parse_channel,
+};
+use platform_model::tenancy::tenant::TenantLimit;
+use platform_model::timestamp::Timestamp;
+use platform_model::users::user::Administration;
+use time::OffsetDateTime;
+use tokio_postgres::Row;
+
+use crate::Database;
+use crate::query::filter::{Filtered, Order, page_of};
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Change, change};
+use crate::realtime::journal::Place;
+use crate::users::audit::audit;
+
+const INSERT: &str = include_str!("../../../../../sql/queries/consumers/insert.sql");
+const LOCK: &str = include_str!("../../../../../sql/queries/consumers/lock.sql");
+const MOVE: &str = include_str!("../../../../../sql/queries/consumers/move.sql");
+const UPDATE_BOUNDS: &str = include_str!("../../../../../sql/queries/consumers/update_bounds.sql");
+const DELETE: &str = include_str!("../../../../../sql/queries/consumers/delete.sql");
+const COUNT: &str = include_str!("../../../../../sql/queries/consumers/count.sql");
+const LOCK_JOURNAL: &str = include_str!("../../../../../sql/queries/journals/lock.sql");
+const END_UNUSED: &str = include_str!("../../../../../sql/queries/journals/end_unused.sql");
+const FIND_PLACE: &str = include_str!("../../../../../sql/queries/journals/find_place.sql");
+
+/// The tables of a consumer as it is shown. The reader counts only while its server lives.
+const TABLES: &str = "consumers c \
+    JOIN journals j ON j.tenant = c.tenant \
+    LEFT JOIN servers s ON s.incarnation = c.reader_server AND s.leased_until > now() \
+    LEFT JOIN LATERAL (\
+        SELECT n.arrived_at FROM journal_notifications n \
+        WHERE n.tenant = c.tenant AND n.position > c.position AND n.arrived_at >= c.position_at \
+        ORDER BY n.position LIMIT 1) oldest ON true";
+/// The columns of a consumer, in the order in which [`from_row`] reads them.
+const COLUMNS: &str = "c.name, c.owner, c.channels, c.created_at, c.max_age, c.max_bytes, c.lapsed_at, c.position, \
+    j.newest, j.bytes - c.bytes, oldest.arrived_at, s.name, c.reader_way, c.reader_since, c.reader_address";
+
+/// Creates a consumer with its owner, and begins the journal of the tenant with its first one. When this returns, every
+/// write that is acknowledged later is delivered to it. The consumer is announced, and an audit record is stored.
+///
+/// # Errors
+/// `Duplicate` for a name in use; `QuotaExceeded` when the tenant has as many as it may have (Z-20); `Invalid` for a
+/// backlog that the tenant may not have; the errors of beginning a journal; `Unavailable` or `Database`.
+pub async fn insert_consumer(
+    database: &Database,
+    administration: &Administration,
+    owner: &str,
+    new: &NewConsumer,
+) -> Result<Consumer> {
+    let tenant = &administration.tenant;
+    ensure_bounds(database, tenant, new.bounds)?;
+    let channels: Vec<String> = new.channels.iter().map(ToString::to_string).collect();
+    loop {
+        database.begin_journal(tenant).await?;
+        let created = change(database, async |transaction, _| {
+            let Some(journal) = lock_journal(transaction, tenant).await? else { return Ok(false) };
+            let place = find_place(transaction, tenant, &journal, new.start).await?;
+            ensure_room_for_another(database, transaction, tenant).await?;
+            let (age, bytes) = stored(new.bounds);
+            let inserted = transaction
+                .run(
+                    INSERT,
+                    &[
+                        &tenant.as_str(),
+                        &new.name,
+                        &owner,
+                        &channels,
+                        &age,
+                        &bytes,
+                        &place.position,
+                        &place.arrived,
+                        &place.bytes,
+                    ],
+                )
+                .await?;
+            if inserted == 0 {
+                return Err(Error::Duplicate { noun: Noun::Consumer, key: new.name.clone() });
+            }
+            let what = AttributeChange::replaced("channels", "", &channels.join(" "));
+            audit(transaction, administration, "Consumer", "Consumer created", new.name.clone(), vec![what])
+                .await?;
+            Ok(true)
+        })
+        .await;
+        match created {
+            Ok(true) => return get_consumer(database, tenant, &new.name).await,
+            // The last consumer was deleted after the journal had begun, and ended it.
+            Ok(false) => {}
+            Err(error) => {
+                end_unused_journal(database, tenant).await?;
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Changes the bounds of a consumer, or where it continues, and notifies its readers at all servers.
+///
+/// # Errors
+/// `NotFound`; `Invalid` for a position that the journal does not have, and for a backlog that the tenant may not have;
+/// `Unavailable` or `Database`.
+pub async fn update_consumer(
+    database: &Database,
+    administration: &Administration,
+    name: &str,
+    patch: &ConsumerPatch,
+) -> Result<Consumer> {
+    let tenant = &administration.tenant;
+    change(database, async |transaction, announcements| {
+        let journal = lock_journal(transaction, tenant).await?;
+        let row = transaction.find(LOCK, &[&tenant.as_str(), &name]).await?;
+        let (Some(journal), Some(row)) = (journal, row) else { return Err(unknown(name)) };
+        let before = bounds(row.try_get(1)?, row.try_get(2)?);
+        let after = patch.bounds(before);
+        if after != before {
+            ensure_bounds(database, tenant, after)?;
+            let (age, bytes) = stored(after);
+            transaction.run(UPDATE_BOUNDS, &[&tenant.as_str(), &name, &age, &bytes]).await?;
+        }
+        if let Some(acknowledged) = patch.acknowledged.filter(|_| patch.seek.is_none()) {
+            let position: JournalPosition = row.try_get(3)?;
+            if acknowledged > position {
+                let place = find_place(transaction, tenant, &journal, Start::After(acknowledged)).await?;
+                move_to(transaction, tenant, name, place).await?;
+            }
+        }
+        if let Some(start) = patch.seek {
+            let place = find_place(transaction, tenant, &journal, start).await?;
+            move_to(transaction, tenant, name, place).await?;
+            announcements.add(Change::Consumer(tenant.clone(), name.into()));
+            let (from, to) = (row.try_get::<_, i64>(3)?.to_string(), place.position.to_string());
+            let what = AttributeChange::replaced("position", &from, &to);
+            audit(transaction, administration, "Consumer", "Consumer moved", name.to_owned(), vec![what])
+                .await?;
+        }
+        Ok(())
+    })
+    .await?;
+    get_consumer(database, tenant, name).await
+}
+
+/// Deletes a consumer and notifies its readers at all servers. The journal ends with the last one.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn delete_consumer(database: &Database, administration: &Administration, name: &str) -> Result<()> {
+    let tenant = &administration.tenant;
+    change(database, async |transaction, announcements| {
+        // The journal is locked first, as by those who create one, so that it ends only without consumers.
+        lock_journal(transaction, tenant).await?;
+        if transaction.run(DELETE, &[&tenant.as_str(), &name]).await? == 0 {
+            return Err(unknown(name));
+        }
+        transaction.run(END_UNUSED, &[&tenant.as_str()]).await?;
+        announcements.add(Change::Consumer(tenant.clone(), name.into()));
+        let what = AttributeChange::replaced("name", name, "");
+        audit(transaction, administration, "Consumer", "Consumer deleted", name.to_owned(), vec![what]).await
+    })
+    .await
+}
+
+/// Returns a consumer of a tenant.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn get_consumer(database: &Database, tenant: &TenantId, name: &str) -> Result<Consumer> {
+    let statement = format!("SELECT {COLUMNS} FROM {TABLES} WHERE c.tenant = $1 AND c.name = $2");
+    let row = database.reader().await?.find(&statement, &[&tenant.as_str(), &name]).await?;
+    from_row(&row.ok_or_else(|| unknown(name))?)
+}
+
+/// Returns a page of the consumers of a tenant, or of those of one owner, by name.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn list_consumers(
+    database: &Database,
+    tenant: &TenantId,
+    owner: Option<&str>,
+    page: &PageRequest,
+) -> Result<Page<Consumer>> {
+    let client = database.reader().await?;
+    let mut filtered = Filtered::new(TABLES, "c.tenant", tenant.as_str());
+    filtered.and_some("c.owner = $", owner.map(ToOwned::to_owned));
+    let count = filtered.total(&client, page.total).await?;
+    let rows =
+        client.rows(&filtered.page(COLUMNS, Order::Name("c.name"), page), &filtered.parameters()).await?;
+    let consumers = rows.iter().map(from_row).collect::<Result<Vec<_>>>()?;
+    Ok(Page { count, ..page_of(consumers, page, |consumer| After::Name(consumer.name.as_str().into())) })
+}
+
+/// Returns how many consumers a tenant has. One statement.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn count(database: &Database, tenant: &TenantId) -> Result<i64> {
+    Ok(database.reader().await?.row(COUNT, &[&tenant.as_str()]).await?.try_get(0)?)
+}
+
+/// The state of a journal whose row is locked.
+struct Locked {
+    /// The first position since it is written without a pause.
+    first: JournalPosition,
+    newest: Place,
+}
+
+async fn lock_journal(client: &impl GenericClient, tenant: &TenantId) -> Result<Option<Locked>> {
+    let row = client.find(LOCK_JOURNAL, &[&tenant.as_str()]).await?;
+    let locked = |row: Row| -> Result<Locked> {
+        let newest = Place { position: row.try_get(1)?, arrived: row.try_get(2)?, bytes: row.try_get(3)? };
+        Ok(Locked { first: row.try_get(0)?, newest })
+    };
+    row.map(locked).transpose()
+}
+
+/// Ends the journal of a tenant unless it has consumers. One transaction.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+async fn end_unused_journal(database: &Database, tenant: &TenantId) -> Result<()> {
+    let mut client = database.loader().await?;
+    let transaction = client.transaction().await?;
+    lock_journal(&transaction, tenant).await?;
+    transaction.run(END_UNUSED, &[&tenant.as_str()]).await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
+/// Returns the place after which a consumer continues that starts there.
+async fn find_place(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    journal: &Locked,
+    start: Start,
+) -> Result<Place> {
+    let (least, since) = match start {
+        Start::Now => return Ok(journal.newest),
+        Start::Earliest => (journal.first, OffsetDateTime::UNIX_EPOCH),
+        Start::Time(time) => (journal.first, time.instant()),
+        Start::After(position) => ((position + 1).max(journal.first), OffsetDateTime::UNIX_EPOCH),
+    };
+    let row = client.find(FIND_PLACE, &[&tenant.as_str(), &least, &since]).await?;
+    let place = match row {
+        Some(row) => Place { position: row.try_get(0)?, arrived: row.try_get(1)?, bytes: row.try_get(2)? },
+        None => journal.newest,
+    };
+    match start {
+        Start::After(position) if position != place.position => {
+            let oldest = place.position.min(journal.newest.position);
+            let allowed = format!("a position from {oldest} to {}", journal.newest.position);
+            Err(Error::invalid_value("position", position, &allowed))
+        }
+        _ => Ok(place),
+    }
+}
+
+async fn move_to(client: &impl GenericClient, tenant: &TenantId, name: &str, place: Place) -> Result<()> {
+    client.run(MOVE, &[&tenant.as_str(), &name, &place.position, &place.arrived, &place.bytes]).await?;
+    Ok(())
+}
+
+/// Checks whether the tenant may have another consumer. The caller has locked the journal, so the limit is exact.
+async fn ensure_room_for_another(
+    database: &Database,
+    client: &impl GenericClient,
+    tenant: &TenantId,
+) -> Result<()> {
+    let limit = TenantLimit::Consumers;
+    let Some(allowed) = database.tenant_limits().of(tenant).value(limit) else { return Ok(()) };
+    let used: i64 = client.row(COUNT, &[&tenant.as_str()]).await?.try_get(0)?;
+    let used = used.unsigned_abs();
+    match used < allowed {
+        true => Ok(()),
+        false => Err(Error::QuotaExceeded { name: limit.as_str(), allowed, used }),
+    }
+}
+
+fn ensure_bounds(database: &Database, tenant: &TenantId, bounds: BacklogBounds) -> Result<()> {
+    match database.tenant_limits().of(tenant).value(TenantLimit::JournalBytes) {
+        Some(most) if bounds.max_bytes > most => {
+            let allowed = format!("at most {most} bytes, the limit {}", TenantLimit::JournalBytes.as_str());
+            Err(Error::invalid_value("maxBytes", bounds.max_bytes, &allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn stored(bounds: BacklogBounds) -> (i32, i64) {
+    (i32::try_from(bounds.max_age).unwrap_or(i32::MAX), i64::try_from(bounds.max_bytes).unwrap_or(i64::MAX))
+}
+
+fn bounds(age: i32, bytes: i64) -> BacklogBounds {
+    BacklogBounds { max_age: age.unsigned_abs(), max_bytes: bytes.unsigned_abs() }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::not_found(Noun::Consumer, name.chars().take(64).collect::<String>())
+}
+
+/// Parses stored channels.
+fn channels_of(names: &[String]) -> Result<Vec<Pattern>> {
+    names.iter().map(|name| parse_channel(name)).collect()
+}
+
+fn from_row(row: &Row) -> Result<Consumer> {
+    let time = |at: usize| -> Result<Option<Timestamp>> {
+        Ok(row.try_get::<_, Option<OffsetDateTime>>(at)?.map(|time| Timestamp::stored(time, 0)))
+    };
+    let (position, newest): (JournalPosition, JournalPosition) = (row.try_get(7)?, row.try_get(8)?);
+    let reader =
+        match (row.try_get(11)?, row.try_get::<_, Option<&str>>(12)?.and_then(ReaderWay::find), time(13)?) {
+            (Some(server), Some(way), Some(since)) => {
+                let address = row.try_get::<_, Option<&str>>(14)?.and_then(|address| address.parse().ok());
+                Some(ConsumerReader { way, since, address, server })
+            }
+            _ => None,
+        };
+    Ok(Consumer {
+        name: row.try_get(0)?,
+        owner: row.try_get(1)?,
+        channels: channels_of(&row.try_get::<_, Vec<String>>(2)?)?,
+        created: Timestamp::stored(row.try_get(3)?, 0),
+        bounds: bounds(row.try_get(4)?, row.try_get(5)?),
+        lapsed: time(6)?,
+        position,
+        newest,
+        backlog: Backlog { notifications: newest - position, bytes: row.try_get(9)?, oldest: time(10)? },
+        reader,
+    })
+}

@@ -1,0 +1,145 @@
+//! Reading from a consumer: its position moves with each acknowledgement.
+
+use std::net::IpAddr;
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
+use tokio_postgres::Row;
+
+use super::{channels_of, unknown};
+use crate::Database;
+use crate::query::prepared::PreparedQueries;
+use crate::realtime::announcements::{Change, announce};
+use crate::realtime::journal::Place;
+
+const BEGIN_READING: &str = include_str!("../../../../../sql/queries/consumers/begin_reading.sql");
+const NOTE_GAP: &str = include_str!("../../../../../sql/queries/consumers/note_gap.sql");
+const FIND_READER: &str = include_str!("../../../../../sql/queries/consumers/find_reader.sql");
+const END_READING: &str = include_str!("../../../../../sql/queries/consumers/end_reading.sql");
+
+/// A request for the notifications of a consumer.
+#[derive(Debug, Clone, Copy)]
+pub struct Read<'r> {
+    /// The tenant of the consumer.
+    pub tenant: &'r TenantId,
+    /// The name of the consumer.
+    pub name: &'r str,
+    /// The user who reads, who has to be the owner.
+    pub user: &'r str,
+    /// The way of the reader's connection.
+    pub way: ReaderWay,
+    /// The address of the client.
+    pub address: Option<IpAddr>,
+    /// The last notification that the client handled.
+    pub acknowledged: Option<JournalPosition>,
+}
+
+/// A consumer at the begin of reading.
+#[derive(Debug)]
+pub struct Begun {
+    /// The channels of the consumer.
+    pub channels: Vec<Pattern>,
+    /// The place after which it continues.
+    pub place: Place,
+    /// What it missed and has not acknowledged.
+    pub missed: Option<Missed>,
+    /// The newest position of the journal.
+    pub newest: JournalPosition,
+    /// The bytes that its backlog may have.
+    pub max_bytes: i64,
+}
+
+/// Begins to read a consumer, or continues. Takes it over from a reader at another server, which is notified. One
+/// statement, or two at a takeover.
+///
+/// # Errors
+/// `NotFound` for an unknown consumer and for one of another user; `Invalid` for an acknowledgement of a notification
+/// that does not exist; `Unavailable` or `Database`.
+pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun> {
+    let client = database.loader().await?;
+    let server = database.publications().incarnation();
+    let address = read.address.map(|address| address.to_string());
+    let row = client
+        .find(
+            BEGIN_READING,
+            &[
+                &read.tenant.as_str(),
+                &read.name,
+                &read.user,
+                &read.acknowledged,
+                &server,
+                &read.way.as_str(),
+                &address,
+            ],
+        )
+        .await?;
+    let (begun, before) = from_row(&row.ok_or_else(|| unknown(read.name))?)?;
+    if let Some(acknowledged) = read.acknowledged.filter(|acknowledged| *acknowledged > begun.newest) {
+        let allowed = format!("at most {}, the newest position", begun.newest);
+        return Err(Error::invalid_value("acknowledge", acknowledged, &allowed));
+    }
+    if before.is_some() && before != server {
+        let change = Change::Consumer(read.tenant.clone(), read.name.into());
+        announce(&*client, &database.signatures, &change).await?;
+    }
+    Ok(begun)
+}
+
+fn from_row(row: &Row) -> Result<(Begun, Option<i64>)> {
+    let missed = match (row.try_get(4)?, row.try_get(5)?) {
+        (Some(from), Some(to)) => Some(Missed { from, to }),
+        _ => None,
+    };
+    let begun = Begun {
+        channels: channels_of(&row.try_get::<_, Vec<String>>(0)?)?,
+        place: Place { position: row.try_get(1)?, arrived: row.try_get(2)?, bytes: row.try_get(3)? },
+        missed,
+        newest: row.try_get(6)?,
+        max_bytes: row.try_get(8)?,
+    };
+    Ok((begun, row.try_get(7)?))
+}
+
+/// Notes that a consumer missed all notifications from a position up to a place, because the journal has them no
+/// longer. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn note_gap(
+    database: &Database,
+    (tenant, name): (&TenantId, &str),
+    from: JournalPosition,
+    to: Place,
+) -> Result<()> {
+    let client = database.loader().await?;
+    client.run(NOTE_GAP, &[&tenant.as_str(), &name, &from, &to.position, &to.arrived, &to.bytes]).await?;
+    Ok(())
+}
+
+/// Notes that consumers are no longer read at this server. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn end_reading(database: &Database, consumers: &[(TenantId, Box<str>)]) -> Result<()> {
+    if consumers.is_empty() {
+        return Ok(());
+    }
+    let tenants: Vec<&str> = consumers.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let names: Vec<&str> = consumers.iter().map(|(_, name)| &**name).collect();
+    let server = database.publications().incarnation();
+    database.loader().await?.run(END_READING, &[&tenants, &names, &server]).await?;
+    Ok(())
+}
+
+/// Returns whether a consumer is read at this server; `None` if it does not exist. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn is_read_here(database: &Database, tenant: &TenantId, name: &str) -> Result<Option<bool>> {
+    let client = database.loader().await?;
+    let row = client.find(FIND_READER, &[&tenant.as_str(), &name]).await?;
+    let server = database.publications().incarnation();
+    row.map(|row| Ok(row.try_get::<_, Option<i64>>(0)? == server)).transpose()
+}

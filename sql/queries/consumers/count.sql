@@ -1,0 +1,2 @@
+-- Returns how many consumers a tenant ($1) has.
+SELECT count(*) FROM consumers WHERE tenant = $1
