@@ -10,7 +10,7 @@ use crate::protocol::consumer::reader::Way;
 
 /// The bounds of what the server accepts.
 const BATCH: std::ops::RangeInclusive<u64> = 1..=1000;
-const LONGEST_WAIT: u64 = 600;
+const LONGEST_WAIT: u64 = 50;
 const BYTES: std::ops::RangeInclusive<u64> = 65_536..=1_073_741_824;
 const SECONDS: std::ops::RangeInclusive<u64> = 60..=604_800;
 
@@ -114,7 +114,7 @@ mod tests {
             ("way = \"pigeon\"", "allowed are \"long-poll\", \"events\""),
             ("watches = []", "allowed are \"alarms\""),
             ("batch = 1001", "allowed are whole numbers from 1 to 1000"),
-            ("wait = \"601s\"", "at most 600"),
+            ("wait = \"51s\"", "at most 50"),
             ("wait = \"1500ms\"", "whole seconds"),
             ("max-bytes = 5", "from 65536 to 1073741824"),
             ("away = { every = \"5s\" }", "`lasts` is missing"),

@@ -155,7 +155,6 @@ impl Shared {
                 let own = mark.filter(|mark| self.run.is_own(*mark));
                 let row = own.map(|mark| (mark.device, mark.sequence));
                 ledger.deliver(consumer, Received { position, digest, row }, now);
-                own.into_iter().for_each(|mark| self.series.notified(now.saturating_sub(mark.due)));
             }
         }
     }

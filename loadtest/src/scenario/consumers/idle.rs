@@ -16,7 +16,7 @@ use crate::report::{Fact, Memory};
 
 const MAX_BYTES: u64 = 67_108_864;
 /// The longest time of a held poll that the server accepts, in seconds.
-const WAIT: u64 = 600;
+const WAIT: u64 = 50;
 /// The goal for a held poll, in bytes.
 const MOST_BYTES: f64 = 3000.0;
 
