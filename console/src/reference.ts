@@ -369,6 +369,8 @@ export type TenantLimits = {
     moduleMillisPerSecond: TenantLimit;
     transientBytesPerSecond: TenantLimit;
     subTenants: TenantLimit;
+    consumers: TenantLimit;
+    journalBytes: TenantLimit;
   };
 };
 export type TenantStatus = "ACTIVE" | "SUSPENDED";

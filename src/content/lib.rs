@@ -12,6 +12,9 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 /// The OpenAPI document, compressed with gzip.
 pub static REFERENCE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/openapi.json.gz"));
 
+/// The AsyncAPI document, compressed with gzip.
+pub static STREAMS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/asyncapi.json.gz"));
+
 /// The index of the documentation's search: a JSON array of sections, compressed with gzip.
 pub static SEARCH_INDEX: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/search.json.gz"));
 
@@ -34,6 +37,11 @@ pub struct File {
 /// Returns the OpenAPI document of all routes, with the vendor names of this deployment (C-20).
 pub fn reference() -> String {
     inflated(REFERENCE)
+}
+
+/// Returns the AsyncAPI document of all channels and streams, with the vendor names of this deployment (C-20).
+pub fn streams() -> String {
+    inflated(STREAMS)
 }
 
 /// Returns the HTML of a page by its path below `/docs`, compressed with gzip; `None` for an unknown page.

@@ -307,9 +307,10 @@ fn paths() -> Vec<Path> {
 }
 
 /// Returns the paths of the documentation, which is the same for everyone.
-fn of_documentation() -> [Path; 6] {
+fn of_documentation() -> [Path; 7] {
     [
         at("/openapi.json").get(documentation::get_reference).announcing_head(),
+        at("/asyncapi.json").get(documentation::get_streams).announcing_head(),
         at("/docs").get(documentation::get_index).announcing_head(),
         at("/docs/errors").get(error_page::get).announcing_head(),
         at("/docs/search").get(documentation::search).announcing_head(),

@@ -10,6 +10,9 @@
 use platform_test_harness as harness;
 
 mod clients;
+mod consumers;
+#[path = "consumers/mod.rs"]
+mod consumers_at_two_servers;
 mod csv;
 mod lane;
 mod realtime;

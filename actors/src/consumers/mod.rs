@@ -90,7 +90,7 @@ impl ConsumerReaders {
 
     /// Interrupts all readers, because rights of users changed or publications may have been missed.
     pub(crate) fn all_changed(&self) {
-        self.readers.lock().values().for_each(|known| known.signal.change());
+        self.readers.lock().values().for_each(|known| known.signal.change_rights());
     }
 
     /// Makes a reader the one of its consumer, and ends the earlier one.

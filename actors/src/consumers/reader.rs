@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
-use platform_store::realtime::consumers::reading::{self, Begun, Read};
+use platform_store::realtime::consumers::reading::{self, Begun, Read, ReadState};
 use platform_store::realtime::journal::{JournalEntry, Place};
 use platform_store::realtime::publications::TenantSubscription;
 use tokio::time::{Instant, timeout_at};
@@ -42,8 +42,12 @@ pub struct ConsumerReader {
     signal: Arc<Signal>,
     channels: Vec<Pattern>,
     place: Place,
+    /// The last position that the client acknowledged.
+    acknowledged: JournalPosition,
     missed: Option<Missed>,
     newest: JournalPosition,
+    /// Notifications up to this position are left out.
+    skipped: JournalPosition,
     /// Everything that is published is received while a reader exists.
     _subscription: TenantSubscription,
 }
@@ -105,8 +109,10 @@ impl ConsumerReader {
             signal,
             channels,
             place,
+            acknowledged: place.position,
             missed,
             newest,
+            skipped: 0,
             _subscription: subscription,
         })
     }
@@ -114,6 +120,16 @@ impl ConsumerReader {
     /// Returns the channels of the consumer, which the user has to be allowed to receive.
     pub fn channels(&self) -> &[Pattern] {
         &self.channels
+    }
+
+    /// Returns the name of the consumer.
+    pub fn consumer(&self) -> &str {
+        &self.request.consumer
+    }
+
+    /// Leaves out all notifications up to a position, which the client has or will get otherwise.
+    pub(crate) fn skip(&mut self, to: JournalPosition) {
+        self.skipped = to;
     }
 
     /// Returns what the consumer missed and has not acknowledged.
@@ -140,17 +156,17 @@ impl ConsumerReader {
             acknowledged: Some(position),
         };
         let begun = reading::begin_reading(&self.readers.database, read).await?;
-        self.missed = begun.missed;
+        (self.acknowledged, self.missed) = (begun.place.position, begun.missed);
         Ok(())
     }
 
     /// Returns the next notifications, at most `most`. Waits until there are some, or until `until`. It may return none
-    /// before, with a later position.
+    /// before, with a later position. Nothing is lost if the future is dropped.
     ///
     /// # Errors
     /// `Err` of the result if something interrupted the reader; `Timeout`, `Unavailable` or `Database` otherwise.
     pub async fn next(&mut self, most: usize, until: Instant) -> Result<Result<Batch, Interruption>> {
-        let mut read = Vec::new();
+        let mut reading = Reading { place: self.place, missed: self.missed, read: Vec::new() };
         loop {
             if let Some(interruption) = self.interruption().await? {
                 return Ok(Err(interruption));
@@ -162,13 +178,11 @@ impl ConsumerReader {
                 (std::pin::pin!(readers.published.notified()), std::pin::pin!(signal.raised()));
             published.as_mut().enable();
             raised.as_mut().enable();
-            let entries = self.readers.tail.after(self.place).await?;
+            let entries = self.readers.tail.after(reading.place).await?;
             let is_end = entries.is_empty();
-            let is_full = self.take(entries, most, &mut read).await?;
-            let has_gap = self.missed.is_some() && is_full;
-            if is_full || has_gap || (!read.is_empty() && is_end) {
-                drop(waiting);
-                return Ok(Ok(self.batch(read)));
+            let is_full = self.take(entries, most, &mut reading).await?;
+            if is_full || (is_end && !reading.read.is_empty()) {
+                return Ok(Ok(self.batch(reading)));
             }
             if !is_end {
                 continue;
@@ -179,12 +193,15 @@ impl ConsumerReader {
             let is_late = timeout_at(until, either).await.is_err();
             drop(waiting);
             if is_late {
-                return Ok(Ok(self.batch(read)));
+                return Ok(Ok(self.batch(reading)));
             }
         }
     }
 
-    fn batch(&self, notifications: Vec<ReadNotification>) -> Batch {
+    fn batch(&mut self, reading: Reading) -> Batch {
+        let Reading { place, missed, read: notifications } = reading;
+        (self.place, self.missed) = (place, missed);
+        self.newest = self.newest.max(place.position);
         Batch {
             position: self.place.position,
             missed: self.missed,
@@ -199,22 +216,25 @@ impl ConsumerReader {
         &mut self,
         entries: Vec<Arc<JournalEntry>>,
         most: usize,
-        read: &mut Vec<ReadNotification>,
+        reading: &mut Reading,
     ) -> Result<bool> {
         let Self { readers, channels, .. } = self;
         let of_entries = entries.iter().map(|entry| &**entry);
         let lineages = lineages(&readers.database, &readers.tenant, channels, of_entries).await?;
-        let first_bytes = self.place.bytes;
+        let begin = self.place.bytes;
         for entry in entries {
             self.newest = self.newest.max(entry.place.position);
-            if entry.place.position != self.place.position + 1 {
-                return self.note_gap(&entry).await.map(|()| true);
+            if entry.place.position != reading.place.position + 1 {
+                return self.note_gap(&entry, reading).await.map(|()| true);
             }
-            self.place = entry.place;
-            if let Some(channel) = channel_of(&self.channels, &entry, &lineages) {
-                read.push(ReadNotification { channel, entry });
+            reading.place = entry.place;
+            if entry.place.position > self.skipped
+                && let Some(channel) = channel_of(&self.channels, &entry, &lineages)
+            {
+                reading.read.push(ReadNotification { channel, entry });
             }
-            if read.len() >= most || self.place.bytes - first_bytes > BATCH_BYTES && !read.is_empty() {
+            let is_large = reading.place.bytes - begin > BATCH_BYTES && !reading.read.is_empty();
+            if reading.read.len() >= most || is_large {
                 return Ok(true);
             }
         }
@@ -222,31 +242,34 @@ impl ConsumerReader {
     }
 
     /// Notes that the journal has the notifications before an entry no longer.
-    async fn note_gap(&mut self, entry: &JournalEntry) -> Result<()> {
-        let from = self.place.position + 1;
+    async fn note_gap(&self, entry: &JournalEntry, reading: &mut Reading) -> Result<()> {
+        let from = reading.place.position + 1;
         let before = entry.place.position - 1;
         let to =
             Place { position: before, bytes: entry.place.bytes - entry.content.len() as i64, ..entry.place };
         let consumer = (&self.readers.tenant, &*self.request.consumer);
         reading::note_gap(&self.readers.database, consumer, from, to).await?;
-        self.missed = Some(Missed { from: self.missed.map_or(from, |missed| missed.from), to: before });
-        self.place = to;
+        reading.missed = Some(Missed { from: reading.missed.map_or(from, |missed| missed.from), to: before });
+        reading.place = to;
         Ok(())
     }
 
-    /// Returns what interrupted the reader. A consumer that is read at another server by now was taken over.
+    /// Returns what interrupted the reader. A consumer that is read at another server by now was taken over, and one at
+    /// another position was moved.
     async fn interruption(&self) -> Result<Option<Interruption>> {
         match self.signal.take() {
             None => Ok(None),
             Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
+            Some(Reason::Rights) => Ok(Some(Interruption::Changed)),
             Some(Reason::Changed) => {
-                let consumer = &*self.request.consumer;
-                let here =
-                    reading::is_read_here(&self.readers.database, &self.readers.tenant, consumer).await?;
-                match here {
-                    Some(true) => Ok(Some(Interruption::Changed)),
-                    Some(false) => Ok(Some(Interruption::Superseded)),
-                    None => Err(Error::not_found(Noun::Consumer, consumer)),
+                let (readers, consumer) = (&self.readers, &*self.request.consumer);
+                let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
+                match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
+                    ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
+                    state if state.has_lapsed || state.position != self.acknowledged => {
+                        Ok(Some(Interruption::Changed))
+                    }
+                    _ => Ok(None),
                 }
             }
         }
@@ -263,6 +286,13 @@ impl std::fmt::Debug for ConsumerReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConsumerReader").field("consumer", &self.request.consumer).finish_non_exhaustive()
     }
+}
+
+/// A batch that is being read. The reader moves only when it is returned.
+struct Reading {
+    place: Place,
+    missed: Option<Missed>,
+    read: Vec<ReadNotification>,
 }
 
 /// A reader that waits for publications, until it is dropped.

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
 
 const CHANGED: u8 = 1;
-const SUPERSEDED: u8 = 2;
+const RIGHTS: u8 = 2;
+const SUPERSEDED: u8 = 4;
 
 /// The reasons to interrupt a reader that it has not seen yet.
 #[derive(Debug, Default)]
@@ -17,16 +18,23 @@ pub(super) struct Signal {
 /// A reason to interrupt a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// Its consumer changed, or the rights of its user may have.
+    /// Its consumer may have been changed, or may be read at another server.
     Changed,
+    /// The rights of its user may have changed, or publications may have been missed.
+    Rights,
     /// Another reader of this server took over.
     Superseded,
 }
 
 impl Signal {
-    /// Notes that the consumer changed.
+    /// Notes that the consumer may have been changed.
     pub(super) fn change(&self) {
         self.raise(CHANGED);
+    }
+
+    /// Notes that rights may have changed.
+    pub(super) fn change_rights(&self) {
+        self.raise(RIGHTS);
     }
 
     /// Notes that another reader took over.
@@ -34,17 +42,18 @@ impl Signal {
         self.raise(SUPERSEDED);
     }
 
-    fn raise(&self, bits: u8) {
-        self.state.fetch_or(bits, Ordering::AcqRel);
+    fn raise(&self, bit: u8) {
+        self.state.fetch_or(bit, Ordering::AcqRel);
         self.raised.notify_waiters();
     }
 
-    /// Takes the reason, if there is one. A reader that was superseded stays so.
+    /// Takes the most important reason, if there is one. A reader that was superseded stays so.
     pub(super) fn take(&self) -> Option<Reason> {
-        match self.state.fetch_and(!CHANGED, Ordering::AcqRel) {
+        match self.state.fetch_and(SUPERSEDED, Ordering::AcqRel) {
             0 => None,
-            CHANGED => Some(Reason::Changed),
-            _ => Some(Reason::Superseded),
+            state if state & SUPERSEDED > 0 => Some(Reason::Superseded),
+            state if state & RIGHTS > 0 => Some(Reason::Rights),
+            _ => Some(Reason::Changed),
         }
     }
 
@@ -66,6 +75,8 @@ mod tests {
         assert_eq!(signal.take(), Some(Reason::Changed));
         assert_eq!(signal.take(), None);
         signal.change();
+        signal.change_rights();
+        assert_eq!(signal.take(), Some(Reason::Rights));
         signal.supersede();
         assert_eq!(signal.take(), Some(Reason::Superseded));
         assert_eq!(signal.take(), Some(Reason::Superseded));

@@ -259,6 +259,7 @@ impl Platform {
         let environment = Arc::new(SessionEnvironment {
             id: id.clone(),
             hub,
+            consumers: consumers.clone(),
             presence: self.presence.clone(),
             sessions: sessions.clone(),
             of_users: Mutex::default(),

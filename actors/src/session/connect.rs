@@ -222,8 +222,12 @@ impl SessionActor {
         if let Some(interval) = connect.interval {
             self.interval = interval;
         }
+        let unacknowledged = self.queue.len();
         if let Some(batch) = connect.acknowledged {
             self.queue.acknowledged(batch);
+        }
+        if let Some(consumer) = &mut self.consumer {
+            consumer.acknowledged(unacknowledged - self.queue.len());
         }
         if connect.carries == ResponseContent::Notifications {
             // The newest connection of the client wins; an older socket may be half open (B-13a).

@@ -36,6 +36,7 @@
 pub(crate) mod arriving;
 mod client_id;
 mod connect;
+mod consumer;
 mod context;
 pub(crate) mod deliveries;
 pub(crate) mod dispatcher;
@@ -67,6 +68,8 @@ pub use client_id::ClientId;
 pub use connect::{
     Abandoned, Connect, ConnectResponse, FirstConnect, ResponseContent, ResumeConnect, Writing, Written,
 };
+pub use consumer::Consume;
+use consumer::SessionConsumer;
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 pub use ending::Disconnect;
@@ -92,6 +95,7 @@ pub use starting::{AcknowledgementExtension, NewSession};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
 pub use templates::{SessionTemplates, UseTemplates};
 
+use crate::consumers::ConsumerReaders;
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::session_moves::{ArrivalSource, Transfers};
 use arriving::Requested;
@@ -132,6 +136,8 @@ pub(crate) struct SessionEnvironment {
     /// The tenant.
     pub(crate) id: TenantId,
     pub(crate) hub: NotificationHub,
+    /// The readers of the tenant's consumers.
+    pub(crate) consumers: Arc<ConsumerReaders>,
     pub(crate) presence: Addr<Presence>,
     pub(crate) sessions: Arc<Sessions>,
     /// The sessions by user. Locked while a session starts.
@@ -159,6 +165,8 @@ pub struct SessionActor {
     /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
+    /// The consumer that fills the queue. Boxed, because most sessions have none.
+    consumer: Option<Box<SessionConsumer>>,
     parked: Option<Parked>,
     /// Boxed, because most sessions have none.
     socket: Option<Box<Socket>>,
@@ -195,6 +203,7 @@ impl SessionActor {
         let interval = new.interval.unwrap_or(environment.limits.session_interval);
         Self {
             queue: Queue::new(new.acknowledgement),
+            consumer: None,
             due: Instant::now() + interval,
             interval,
             environment,

@@ -132,6 +132,9 @@ impl SessionActor {
         self.templates = state
             .templates
             .map(|TemplateNames { header, extra }| Arc::new(SessionTemplates { header, extra }));
+        if let Some(consumer) = state.consumer {
+            self.resume_consumer(consumer, state.patterns, ctx);
+        }
         for notification in newer.into_waiting() {
             if self.queue.push(notification, &self.environment.limits).is_err() {
                 return self.overflow(ctx);
@@ -163,6 +166,7 @@ impl SessionActor {
             templates: templates.map(|SessionTemplates { header, extra }| TemplateNames { header, extra }),
             waiting,
             batches,
+            consumer: self.take_consumer(),
         })
     }
 
@@ -289,7 +293,8 @@ impl SessionActor {
             from: transfers.messages().server(),
             to,
             request,
-            patterns: self.patterns.to_vec(),
+            // The feed of a consumer needs no subscriptions.
+            patterns: if self.consumer.is_some() { Vec::new() } else { self.patterns.to_vec() },
             units: self.units,
         };
         let Some(subscription) = subscription else {

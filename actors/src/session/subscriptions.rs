@@ -52,6 +52,8 @@ pub enum Subscribed {
     UnknownClient,
     /// The session has reached the limit of subscriptions or of template sets.
     TooMany,
+    /// The session delivers the notifications of a consumer, which does not have the channel.
+    Denied,
 }
 
 impl Handler<IsOwnedBy> for SessionActor {
@@ -70,6 +72,10 @@ impl Handler<Subscribe> for SessionActor {
             return Subscribed::UnknownClient;
         }
         self.touch(ctx);
+        if let Some(consumer) = &self.consumer {
+            // The feed delivers them already.
+            return if consumer.covers(&subscribe.patterns) { Subscribed::Done } else { Subscribed::Denied };
+        }
         let mut new: Vec<Pattern> = Vec::new();
         for pattern in subscribe.patterns {
             if !self.patterns.contains(&pattern) && !new.contains(&pattern) {
@@ -98,6 +104,9 @@ impl Handler<Unsubscribe> for SessionActor {
             return Subscribed::UnknownClient;
         }
         self.touch(ctx);
+        if self.consumer.is_some() {
+            return Subscribed::Done;
+        }
         let left = std::mem::take(&mut self.patterns).into_iter();
         self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
         let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns };

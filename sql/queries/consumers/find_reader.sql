@@ -1,5 +1,5 @@
--- Returns the server at which a consumer ($2) of a tenant ($1) is read.
-SELECT reader_server
+-- Returns the server at which a consumer ($2) of a tenant ($1) is read, its position, and whether it has lapsed.
+SELECT reader_server, position, lapsed_at IS NOT NULL
 FROM consumers
 WHERE tenant = $1
     AND name = $2

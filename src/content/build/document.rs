@@ -68,7 +68,7 @@ pub(crate) fn assemble(folder: &Path, version: &str) -> Value {
     document
 }
 
-fn read(folder: &Path, name: &str) -> Value {
+pub(crate) fn read(folder: &Path, name: &str) -> Value {
     let path = folder.join(format!("{name}.yaml"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -79,16 +79,16 @@ fn role_names(file: &Value) -> Map<String, Value> {
     members(&file["roles"]).map(|(name, meaning)| (format!("ROLE_{name}"), meaning.clone())).collect()
 }
 
-fn list(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+pub(crate) fn list(value: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     value.as_array().map(|items| items.iter()).unwrap_or_default()
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
 }
 
 /// Turns `$ref: Name` into the reference to the schema of this name.
-fn resolve(value: &mut Value) {
+pub(crate) fn resolve(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, value) in members {
@@ -350,7 +350,8 @@ fn description(given: &Value) -> String {
     let roles: Vec<String> = roles(given).map(|role| format!("`{role}`")).collect();
     let needed = match (given["open"] == true, roles.is_empty(), given.get("or").map(text)) {
         (true, ..) => "No credentials are needed.".to_owned(),
-        (false, true, _) => "No role is needed.".to_owned(),
+        (false, true, None) => "No role is needed.".to_owned(),
+        (false, true, Some(other)) => format!("Requires {other}."),
         (false, false, None) => format!("Requires {}.", roles.join(" or ")),
         (false, false, Some(or)) => format!("Requires {}, or {or}.", roles.join(" or ")),
     };
@@ -385,7 +386,7 @@ fn described(status: &str) -> &'static str {
     }
 }
 
-fn capitalized(word: &str) -> String {
+pub(crate) fn capitalized(word: &str) -> String {
     let (first, rest) = word.split_at(1);
     first.to_uppercase() + rest
 }

@@ -19,6 +19,10 @@ pub(crate) fn curl(document: &Value, method: &str, path: &str, operation: &Value
         "HEAD" => parts[0] += " --head",
         _ => parts[0] += &format!(" -X {method}"),
     }
+    let streams = operation["responses"]["200"]["content"].get("text/event-stream").is_some();
+    if streams {
+        parts[0] += " -N";
+    }
     parts[0] += &credentials(operation);
     let query = query(document, method, operation);
     parts.push(quoted(&format!("{SERVER}{}{query}", filled(document, path, operation))));

@@ -1,6 +1,7 @@
 //! Builds the content that the server serves besides its API. Below `/docs` and at `/openapi.json` it is the document
-//! of all routes from the files in docs/openapi, with pages from that document and from the guides; at `/` it is the
-//! [console]. Each file is compressed and becomes part of the binary.
+//! of all routes from the files in docs/openapi, with pages from that document and from the guides; at `/asyncapi.json`
+//! the document of all channels, from the same files; at `/` it is the [console]. Each file is compressed and becomes
+//! part of the binary.
 
 mod command_lines;
 mod console;
@@ -21,6 +22,7 @@ mod reference;
 mod roles;
 mod schemas;
 mod search;
+mod streams;
 mod types;
 mod values;
 
@@ -45,6 +47,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let document = document::assemble(&docs.join("openapi"), &variable("CARGO_PKG_VERSION"));
     save(&out.join("openapi.json.gz"), &document.to_string());
+    let streams = streams::assemble(&docs.join("openapi"), &document);
+    save(&out.join("asyncapi.json.gz"), &streams.to_string());
 
     let mut table = String::from("/// The pages below `/docs` by their paths, compressed with gzip.\n");
     table.push_str("static PAGES: &[(&str, &[u8])] = &[\n");

@@ -40,7 +40,8 @@ pub(crate) fn all(docs: &Path, document: &Value) -> Vec<(String, String)> {
     }
     listed.push_str(
         "</ul><h2>Reference of the API</h2><p>The same as an OpenAPI document for tools: <a \
-        href=\"/openapi.json\">/openapi.json</a>.</p><ul>",
+        href=\"/openapi.json\">/openapi.json</a>. Notifications as an AsyncAPI document: <a \
+        href=\"/asyncapi.json\">/asyncapi.json</a>.</p><ul>",
     );
     for tag in document["tags"].as_array().expect("the document has tags") {
         let name = text(&tag["name"]);

@@ -14,8 +14,8 @@ use platform_model::error::{Error, Noun};
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay, parse_position};
 use tokio::time::Instant;
 
-use super::consumers::ensure_readable;
 use crate::auth::Caller;
+use crate::auth::channels::ensure_readable;
 use crate::http::RequestHead;
 use crate::http::address::client_address;
 use crate::http::error::{ApiError, Result};

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_actors::session::{self, Rights, Verdict};
+use platform_actors::session::Verdict;
 use platform_model::error::{Error, Noun};
-use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{Consumer, ConsumerPatch, NewConsumer};
 use platform_model::role;
 use platform_store::realtime::consumers;
 
 use crate::auth::Caller;
+use crate::auth::channels::{denied, forbidden};
 use crate::http::body::UnreadBody;
-use crate::http::error::{ApiError, Result};
+use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
 
@@ -119,40 +119,4 @@ async fn find(caller: &Caller, platform: &Platform, name: &str, role: &str) -> R
         return Ok(consumer);
     }
     Err(Error::not_found(Noun::Consumer, consumer.name).into())
-}
-
-/// Checks that the caller may receive what a consumer with these channels receives. Nothing is published on the channel
-/// of an object that does not exist any more.
-///
-/// # Errors
-/// 403, which names the channel; `Unavailable` or `Database`.
-pub(super) async fn ensure_readable(
-    caller: &Caller,
-    platform: &Platform,
-    channels: &[Pattern],
-) -> Result<()> {
-    match denied(caller, platform, channels).await? {
-        Some((channel, Verdict::Denied)) => Err(forbidden(&channel)),
-        _ => Ok(()),
-    }
-}
-
-/// Returns the first of the channels that the caller may not receive, or one without an object if there is no such one.
-async fn denied(
-    caller: &Caller,
-    platform: &Platform,
-    channels: &[Pattern],
-) -> Result<Option<(Pattern, Verdict)>> {
-    let rights = Rights { user: &caller.user, roles: &caller.roles, permissions: &caller.permissions };
-    let asked: Vec<_> = channels.iter().map(|channel| (rights, std::slice::from_ref(channel))).collect();
-    let verdicts = Box::pin(session::may_receive(platform.database(), &caller.tenant, &asked)).await?;
-    let refused = channels.iter().zip(verdicts).filter(|(_, verdict)| *verdict != Verdict::Allowed);
-    Ok(refused.max_by_key(|(_, verdict)| *verdict).map(|(channel, verdict)| (channel.clone(), verdict)))
-}
-
-fn forbidden(channel: &Pattern) -> ApiError {
-    ApiError::forbidden_because(format!(
-        "the user may not receive the channel {channel}, which requires {}",
-        channel.role()
-    ))
 }

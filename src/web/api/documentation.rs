@@ -1,4 +1,5 @@
-//! `/openapi.json` and the pages below `/docs`: the reference of all routes and the guides, which need no credentials.
+//! `/openapi.json`, `/asyncapi.json` and the pages below `/docs`: the reference of all routes and channels and the
+//! guides, which need no credentials.
 //! [`platform_content`] has them.
 
 use actix_web::http::header;
@@ -20,6 +21,11 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ances
 /// `GET` and `HEAD /openapi.json`: returns the OpenAPI document of all routes.
 pub async fn get_reference(request: HttpRequest) -> HttpResponse {
     respond(&request, platform_content::REFERENCE, "application/json;charset=UTF-8")
+}
+
+/// `GET` and `HEAD /asyncapi.json`: returns the AsyncAPI document of all channels and streams.
+pub async fn get_streams(request: HttpRequest) -> HttpResponse {
+    respond(&request, platform_content::STREAMS, "application/json;charset=UTF-8")
 }
 
 /// `GET` and `HEAD /docs`: returns the list of pages.

@@ -7,6 +7,7 @@ mod application_keys;
 mod basic;
 mod caller;
 mod changes;
+pub(crate) mod channels;
 pub mod cors;
 mod domains;
 mod extraction;

@@ -5,6 +5,7 @@
 //! notifications to a WebSocket directly.
 
 mod connecting;
+mod consuming;
 mod held;
 mod moved;
 mod pace;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use actix::{Addr, Recipient};
 use actix_web::web;
 use platform_actors::session::{
-    AcknowledgementExtension, AttachSocket, ClientId, Disconnect, FrameWriterKey, SessionActor,
+    AcknowledgementExtension, AttachSocket, ClientId, Consume, Disconnect, FrameWriterKey, SessionActor,
     SessionTemplates, SetSocketAside, SocketMessage, UseTemplates,
 };
 use platform_actors::{NewSession, Platform, Tenant};
@@ -202,9 +203,23 @@ impl Exchange<'_> {
         } else {
             AcknowledgementExtension::Absent
         };
+        let consumer = match Box::pin(self.consumer(&caller, message)).await? {
+            Ok(consumer) => consumer,
+            Err(error) => {
+                replies.refuse(message, Some(channel), &error, Some(Advice::NONE));
+                return Ok(());
+            }
+        };
         let interval = message.advice().and_then(|advice| advice.interval);
         let (user, expires) = (caller.user.clone(), caller.expires());
         let address = Some(self.source.address());
+        let enabled = match &consumer {
+            None => Acknowledgement::Enabled,
+            Some(consumer) => Acknowledgement::EnabledForConsumer {
+                position: consumer.position(),
+                missed: consumer.missed(),
+            },
+        };
         let new = NewSession { user, expires, interval, acknowledgement, units, address };
         let tenant = self.tenant(&caller);
         let Some(client) = tenant.start_session(new).await? else {
@@ -212,6 +227,9 @@ impl Exchange<'_> {
             return Ok(());
         };
         if let Some(session) = tenant.session(client) {
+            if let Some(consumer) = consumer {
+                session.do_send(Consume(consumer));
+            }
             if let Some(templates) = self.templates.take() {
                 session.do_send(UseTemplates(templates));
             }
@@ -227,7 +245,7 @@ impl Exchange<'_> {
             client_id: Some(&client.to_string()),
             successful: true,
             advice: self.connecting().map(|to| Advice::retry(Duration::ZERO, to.default_hold())),
-            ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(Acknowledgement::Enabled),
+            ext: (acknowledgement == AcknowledgementExtension::Requested).then_some(enabled),
             ..Reply::default()
         });
         Ok(())

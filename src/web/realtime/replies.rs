@@ -29,7 +29,7 @@ impl Replies {
         &mut self,
         message: &RequestMessage<'_>,
         channel: Option<&str>,
-        error: &'static str,
+        error: &str,
         advice: Option<Advice>,
     ) {
         let client: Option<Cow<'_, str>> = message.client_id();

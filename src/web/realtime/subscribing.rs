@@ -49,7 +49,9 @@ impl Exchange<'_> {
             Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {
                 replies.accept(message, channel);
             }
-            Ok(Subscribed::TooMany) => replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None),
+            Ok(Subscribed::TooMany | Subscribed::Denied) => {
+                replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None)
+            }
             Ok(Subscribed::Done | Subscribed::UnknownClient) | Err(_) => return Ok(Known::No),
         }
         Ok(Known::Yes)

@@ -27,6 +27,7 @@ impl Line {
                 || words.next().unwrap_or_else(|| panic!("nothing follows {word}: {text}")).clone();
             match word.as_str() {
                 "--head" => line.method = "HEAD".into(),
+                "-N" => {}
                 "-X" => line.method = value(),
                 "-u" => line.has_credentials = value().contains('/'),
                 "-d" | "--data-binary" => line.body = Some(value()),

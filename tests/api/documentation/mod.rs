@@ -6,6 +6,7 @@ mod examples;
 mod names;
 mod roles;
 mod search;
+mod streams;
 mod words;
 
 use std::collections::BTreeMap;

@@ -81,7 +81,7 @@ async fn every_link_leads_to_a_page_of_this_server_or_to_another_site() {
             }
         }
     }
-    assert!(others.contains("/openapi.json"), "{others:?}");
+    assert!(others.contains("/openapi.json") && others.contains("/asyncapi.json"), "{others:?}");
     for other in others {
         stranger.get(other).await.expect(200);
     }

@@ -18,6 +18,7 @@ pub mod node;
 pub mod operations;
 pub mod python;
 pub mod service;
+pub mod streams;
 pub mod tenants;
 
 mod archive;

@@ -179,7 +179,7 @@ impl NewConsumer {
         body.only(&MEMBERS, &SERVER_MEMBERS)?;
         let (name, channels) = (body.take("name"), body.take("channels"));
         let (Some(name), Some(channels)) = (&name, &channels) else {
-            return Err(missing(&[("name", name.is_some()), ("channels", channels.is_some())]));
+            return Err(missing(&[("name", name.is_none()), ("channels", channels.is_none())]));
         };
         let allowed = "now, earliest, or a time";
         let start = body.take("start").map(|raw| named_start("start", &raw, allowed)).transpose()?;

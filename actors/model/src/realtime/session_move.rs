@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::realtime::bayeux::Pattern;
 use crate::realtime::client_session::{SessionFilter, SessionsOfServer};
+use crate::realtime::consumer::JournalPosition;
 use crate::units::SystemOfUnits;
 
 /// The point at which a session moves, in the order of all publications of its tenant: earlier publications are in
@@ -61,6 +62,20 @@ pub struct SessionState {
     pub waiting: Vec<Box<RawValue>>,
     /// The batches under the acknowledgement extension, if the client uses it (B-22).
     pub batches: Option<BatchState>,
+    /// The consumer whose notifications it delivers.
+    #[serde(default)]
+    pub consumer: Option<ConsumerState>,
+}
+
+/// The consumer of a session that moves.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ConsumerState {
+    /// The name of the consumer.
+    pub name: String,
+    /// What to acknowledge for each notification that the session has, oldest first.
+    pub positions: Vec<JournalPosition>,
+    /// The position up to which the journal was read.
+    pub read: JournalPosition,
 }
 
 /// The value for sessions of servers that do not say it.

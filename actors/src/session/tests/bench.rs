@@ -10,6 +10,7 @@ use tokio::time::{advance, pause};
 
 use super::sockets::{Connection, SlowSocket};
 use super::*;
+use crate::consumers::ConsumerReaders;
 use crate::hub::SubscriptionCounts;
 use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
 
@@ -74,12 +75,14 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
     let arbiter = Arbiter::current();
     let (id, transfers) = (tenant.clone(), Transfers::new(nowhere.clone(), b"secret", 1));
     let of_tenant = nowhere.tenant_limits().of(&tenant);
+    let consumers = Arc::new(ConsumerReaders::new(tenant.clone(), nowhere.clone()));
     let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
     let limits = Arc::new(limits);
     let of_bench = hub.clone();
     let environment = Arc::new(SessionEnvironment {
         id,
         hub,
+        consumers,
         // No actor receives these messages, because the users of the tests are not devices.
         presence: Context::<Presence>::new().address(),
         sessions: sessions.clone(),

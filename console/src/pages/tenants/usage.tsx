@@ -26,6 +26,8 @@ const LABELS: Record<string, string> = {
   moduleMillisPerSecond: "module time, ms a second",
   transientBytesPerSecond: "unstored writes, bytes a second",
   subTenants: "tenants below it",
+  consumers: "named consumers",
+  journalBytes: "backlog of a consumer",
 };
 const LIMIT_SECONDS = 5;
 const isBytes = (name: string) => name.endsWith("Bytes");

@@ -33,5 +33,8 @@ pub mod error {
     pub const NO_CONNECTION_TYPE: &str = "403::no supported connection type";
 }
 
+/// The member of `ext` about the named consumer whose notifications a session delivers.
+pub const CONSUMER_EXTENSION: &str = "com.platform.consumer";
+
 /// The connection types that this server supports, in the order in which they are offered.
 pub const CONNECTION_TYPES: [&str; 2] = ["websocket", "long-polling"];

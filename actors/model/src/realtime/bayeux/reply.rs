@@ -8,6 +8,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::CONSUMER_EXTENSION;
+use crate::realtime::consumer::{JournalPosition, Missed};
+
 /// Advice to a client on its next message. Durations are serialized in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice {
@@ -103,15 +106,35 @@ pub struct Reply<'a> {
 pub enum Acknowledgement {
     /// In a handshake reply: batches will be numbered.
     Enabled,
+    /// In a handshake reply: batches will be numbered, and the session delivers the notifications of a consumer.
+    EnabledForConsumer {
+        /// The last notification that the consumer acknowledged.
+        position: JournalPosition,
+        /// The notifications that it missed.
+        missed: Option<Missed>,
+    },
     /// In a connect reply: the number of this batch.
     Batch(i64),
 }
 
 impl Serialize for Acknowledgement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(1))?;
+        #[derive(Serialize)]
+        struct Consumer<'c> {
+            position: JournalPosition,
+            recovered: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            missed: Option<&'c Missed>,
+        }
+        let mut map = serializer.serialize_map(None)?;
         match self {
             Self::Enabled => map.serialize_entry("ack", &true)?,
+            Self::EnabledForConsumer { position, missed } => {
+                map.serialize_entry("ack", &true)?;
+                let consumer =
+                    Consumer { position: *position, recovered: missed.is_none(), missed: missed.as_ref() };
+                map.serialize_entry(CONSUMER_EXTENSION, &consumer)?;
+            }
             Self::Batch(number) => map.serialize_entry("ack", number)?,
         }
         map.end()

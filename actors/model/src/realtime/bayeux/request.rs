@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::CONSUMER_EXTENSION;
 use crate::error::{Error, Result};
 use crate::limits::MAX_ADVICE;
 use crate::units::SystemOfUnits;
@@ -113,6 +114,21 @@ impl<'a> RequestMessage<'a> {
     /// Returns `ext.ack` of a handshake: whether the client acknowledges batches (B-22).
     pub fn acknowledges(&self) -> bool {
         self.ext_member("ack").is_some_and(|raw| raw.get() == "true")
+    }
+
+    /// Returns the name of the consumer whose notifications a handshake requests. A name that no consumer can have is
+    /// returned as it is.
+    pub fn consumer(&self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Consumer {
+            name: Box<RawValue>,
+        }
+        let raw = self.ext_member(CONSUMER_EXTENSION)?;
+        let name = serde_json::from_str(raw.get()).map(|consumer: Consumer| consumer.name);
+        Some(match name {
+            Ok(name) => serde_json::from_str(name.get()).unwrap_or_else(|_| name.get().to_owned()),
+            Err(_) => raw.get().to_owned(),
+        })
     }
 
     /// Returns `ext.ack` of a connect: the last batch that the client received (B-22).

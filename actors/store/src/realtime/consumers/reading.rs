@@ -133,13 +133,31 @@ pub async fn end_reading(database: &Database, consumers: &[(TenantId, Box<str>)]
     Ok(())
 }
 
-/// Returns whether a consumer is read at this server; `None` if it does not exist. One statement.
+/// The state of a consumer, as its reader looks at it after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadState {
+    /// Whether it is read at this server.
+    pub is_read_here: bool,
+    /// The last notification that it acknowledged.
+    pub position: JournalPosition,
+    /// Whether it has lapsed.
+    pub has_lapsed: bool,
+}
+
+/// Returns the state of a consumer; `None` if it does not exist. One statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn is_read_here(database: &Database, tenant: &TenantId, name: &str) -> Result<Option<bool>> {
+pub async fn find_state(database: &Database, tenant: &TenantId, name: &str) -> Result<Option<ReadState>> {
     let client = database.loader().await?;
     let row = client.find(FIND_READER, &[&tenant.as_str(), &name]).await?;
     let server = database.publications().incarnation();
-    row.map(|row| Ok(row.try_get::<_, Option<i64>>(0)? == server)).transpose()
+    let state = |row: Row| -> Result<ReadState> {
+        Ok(ReadState {
+            is_read_here: row.try_get::<_, Option<i64>>(0)? == server,
+            position: row.try_get(1)?,
+            has_lapsed: row.try_get(2)?,
+        })
+    };
+    row.map(state).transpose()
 }

@@ -1,0 +1,232 @@
+//! The AsyncAPI document: it is valid, it has every channel and endpoint of the server, and what clients receive is as
+//! its messages say.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use platform_model::realtime::bayeux::channel::Endpoint;
+use platform_model::realtime::bayeux::{Pattern, Resource};
+
+use super::*;
+use crate::harness::reference::REFERENCE;
+use crate::harness::streams::{STREAMS, channel_of, check_message, faults_by_draft_7};
+use crate::harness::{modules, node, operations};
+
+/// The JSON schema of AsyncAPI in its npm package.
+const SCHEMA: &str = "node_modules/@asyncapi/specs/schemas/3.0.0-without-$id.json";
+
+/// Calls a function with each object of a document and its place.
+fn each_object(place: &str, value: &Value, look: &mut impl FnMut(&str, &serde_json::Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            look(place, members);
+            for (name, member) in members {
+                each_object(&format!("{place}/{name}"), member, look);
+            }
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(number, item)| each_object(&format!("{place}/{number}"), item, look));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn document_of_streams_is_valid_asyncapi() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/asyncapi");
+    if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
+        assert!(!other_programs_are_required(), "the schema of AsyncAPI is missing: {missing}");
+        eprintln!("SKIPPED the schema of AsyncAPI: {missing}");
+        return;
+    }
+    let schema: Value = serde_json::from_slice(&std::fs::read(suite.join(SCHEMA)).unwrap()).unwrap();
+
+    let faults = faults_by_draft_7(&schema, &STREAMS);
+
+    assert_eq!(faults, [""; 0]);
+    let mut wrong = STREAMS.clone();
+    wrong["operations"]["sendAlarms"]["action"] = "publish".into();
+    assert!(!faults_by_draft_7(&schema, &wrong).is_empty(), "the schema accepts anything");
+}
+
+#[test]
+fn references_in_the_document_of_streams_lead_somewhere() {
+    let mut count = 0;
+    each_object("", &STREAMS, &mut |place, object| {
+        let Some(reference) = object.get("$ref").and_then(Value::as_str) else { return };
+        let target = reference.strip_prefix('#').and_then(|target| STREAMS.pointer(target));
+        assert!(target.is_some(), "{place}: nothing is at {reference}");
+        count += 1;
+    });
+    assert!(count > 100, "{count}");
+    for (name, operation) in STREAMS["operations"].as_object().unwrap() {
+        let channel = operation["channel"]["$ref"].as_str().unwrap();
+        for message in operation["messages"].as_array().unwrap() {
+            let message = message["$ref"].as_str().unwrap();
+            assert!(message.starts_with(&format!("{channel}/messages/")), "{name}: {message}");
+        }
+    }
+    for (name, message) in STREAMS["components"]["messages"].as_object().unwrap() {
+        for example in message["examples"].as_array().into_iter().flatten() {
+            check_message(name, &example["payload"]);
+        }
+    }
+}
+
+/// Returns the first segment of the channels of a resource. A new resource does not compile without its line here.
+fn word(resource: Resource) -> &'static str {
+    match resource {
+        Resource::ManagedObjects => "managedobjects",
+        Resource::Measurements => "measurements",
+        Resource::Events => "events",
+        Resource::Alarms => "alarms",
+        Resource::Operations => "operations",
+    }
+}
+
+#[test]
+fn document_of_streams_has_the_channels_of_the_server_with_their_roles() {
+    let (mut own, mut families) = (BTreeSet::new(), BTreeSet::new());
+    for (name, channel) in STREAMS["channels"].as_object().unwrap() {
+        let Some(address) = channel["address"].as_str().filter(|address| !address.starts_with("/meta/"))
+        else {
+            continue;
+        };
+        let servers = channel["servers"].to_string();
+        let endpoint = match servers.contains("/operations") {
+            true => Endpoint::Operations,
+            false => Endpoint::Realtime,
+        };
+        if servers.contains("/requests") {
+            let item = &REFERENCE["paths"][address];
+            assert!(item.is_object(), "{name}: {address} is no path of the API");
+            continue;
+        }
+        let example = address.replace("{id}", "208").replace("{agent}", "208").replace(['{', '}'], "");
+        let pattern = Pattern::parse(endpoint, &example).unwrap_or_else(|| panic!("{name}: {example}"));
+        let operation = STREAMS["operations"].as_object().unwrap().values().find(|operation| {
+            operation["channel"]["$ref"] == format!("#/channels/{name}") && operation["action"] == "send"
+        });
+        assert_eq!(operation.unwrap()["x-required-roles"], json!([pattern.role()]), "{name}");
+        match pattern {
+            Pattern::Exact(channel) => drop(own.insert(word(channel.resource))),
+            Pattern::WithChildren(channel) => drop(families.insert(word(channel.resource))),
+            _ => {}
+        }
+    }
+    assert_eq!(own.len(), Resource::COUNT, "{own:?}");
+    // A first segment is that of a family exactly if no wildcard of it exists.
+    let has_family =
+        |word: &&&str| Pattern::parse(Endpoint::Realtime, &format!("/{word}WithChildren/*")).is_none();
+    assert_eq!(families, own.iter().filter(has_family).copied().collect());
+}
+
+#[test]
+fn document_of_streams_has_every_address_of_bayeux_and_the_requests_of_consumers() {
+    let mut served = BTreeSet::new();
+    for server in STREAMS["servers"].as_object().unwrap().values() {
+        served.extend(server["pathname"].as_str());
+        served
+            .extend(server["x-deprecated-paths"].as_array().into_iter().flatten().filter_map(Value::as_str));
+    }
+    let with_id = |path: &str, id: &str| {
+        REFERENCE["paths"][path]["get"]["operationId"].as_str().is_some_and(|known| known.starts_with(id))
+    };
+    let paths = REFERENCE["paths"].as_object().unwrap().keys().map(String::as_str);
+    let bayeux: BTreeSet<&str> =
+        paths.clone().filter(|path| with_id(path, "openSocket")).chain(["/"]).collect();
+    assert_eq!(served, bayeux);
+
+    let bound = STREAMS["operations"].as_object().unwrap().values();
+    let bound: BTreeSet<&str> = bound.filter_map(|operation| operation["x-operation-id"].as_str()).collect();
+    let streams: BTreeSet<&str> = paths
+        .filter(|path| with_id(path, "readNotifications") || with_id(path, "streamNotifications"))
+        .collect();
+    assert_eq!((bound.len(), streams.len()), (2, 2), "{bound:?} {streams:?}");
+}
+
+/// Creates, changes and deletes one object of each kind.
+async fn change_everything(admin: &Caller, agent: &str) {
+    let device = admin.create_device("valve").await;
+    let object = format!("{OBJECTS}/{device}");
+    admin.put(&object, &json!({"name": "old valve"})).await.expect(200);
+    let alarm = admin.raise_alarm(&device, "leak").await;
+    let alarm = format!("{ALARMS}/{}", alarm["id"].as_str().unwrap());
+    admin.put(&alarm, &json!({"status": "ACKNOWLEDGED"})).await.expect(200);
+    admin.delete(&format!("{ALARMS}?source={device}")).await.expect(204);
+    let event = admin.create_event(&device, "door").await;
+    let event = format!("{EVENTS}/{}", event["id"].as_str().unwrap());
+    admin.put(&event, &json!({"text": "It is open"})).await.expect(200);
+    admin.delete(&event).await.expect(204);
+    let measurement = measurement_of(&device, "2024-03-10T02:30:00.000Z", 7);
+    let measurement = admin.create(MEASUREMENTS, &measurement).await;
+    admin.delete(&format!("{MEASUREMENTS}/{}", measurement["id"].as_str().unwrap())).await.expect(204);
+    let operation = operations::queue(admin, agent).await;
+    operations::change(admin, &operation, json!({"status": "EXECUTING"})).await;
+    admin.delete(&format!("/devicecontrol/operations?deviceId={agent}")).await.expect(204);
+    admin.delete(&object).await.expect(204);
+}
+
+/// Every kind of change of every kind of object, which [`change_everything`] causes.
+fn all_changes() -> BTreeSet<String> {
+    let of = |word: &'static str| {
+        let actions = ["CREATE", "UPDATE", "DELETE"].into_iter();
+        actions
+            .filter(move |action| (word, *action) != ("measurements", "UPDATE"))
+            .map(move |action| (word, action))
+    };
+    let words = ["managedobjects", "measurements", "events", "alarms", "operations"].into_iter();
+    words.flat_map(of).map(|(word, action)| format!("{word} {action}")).collect()
+}
+
+fn change_of(channel: &str, data: &Value) -> String {
+    let word = channel.split('/').nth(1).unwrap();
+    format!("{word} {}", data["realtimeAction"].as_str().unwrap_or("row"))
+}
+
+#[tokio::test]
+async fn what_clients_receive_is_as_the_document_of_streams_says() {
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
+    let text = "module watch;\n@Name('seen')\nselect m.measurement.source.value as source from MeasurementCreated m;\n";
+    modules::deploy(&admin, text).await;
+    let session = admin.listen("/watch/seen").await;
+    let mut expected = all_changes();
+    for word in ["managedobjects", "measurements", "events", "alarms", "operations"] {
+        assert_eq!(session.subscribe(&format!("/{word}/*")).await["successful"], true);
+    }
+    for word in ["alarmsWithChildren", "eventsWithChildren"] {
+        assert_eq!(session.subscribe(&format!("/{word}/{agent}")).await["successful"], true);
+        expected.insert(format!("{word} CREATE"));
+    }
+    expected.insert("watch row".to_owned());
+    let of_agent = admin.session().await.on("/notification/operations");
+    assert_eq!(of_agent.subscribe(&format!("/{agent}")).await["successful"], true);
+
+    change_everything(&admin, &agent).await;
+    admin.raise_alarm(&agent, "leak").await;
+    admin.create_event(&agent, "door").await;
+
+    while !expected.is_empty() {
+        for notification in session.receive(1).await {
+            let channel = notification["channel"].as_str().unwrap();
+            let (name, known) = channel_of(channel).unwrap();
+            let message = known["messages"].as_object().unwrap().keys().next().unwrap();
+            assert!(!name.starts_with("meta"), "{channel}");
+            check_message(message, &notification);
+            expected.remove(&change_of(channel, &notification["data"]));
+        }
+    }
+    let operation = of_agent.receive(1).await.remove(0);
+    check_message("AgentOperation", &operation);
+    assert_eq!(channel_of(operation["channel"].as_str().unwrap()).unwrap().0, "agent");
+    for reply in session.connect_with(json!({"advice": {"timeout": 0}})).await {
+        check_message("BayeuxResponse", &reply);
+    }
+}
+
+#[tokio::test]
+async fn document_of_streams_is_served_to_everyone() {
+    let stranger = TestServer::shared().await.stranger();
+    assert_eq!(stranger.get("/asyncapi.json").await.expect(200).json(), *STREAMS);
+}
