@@ -120,7 +120,9 @@ impl Leftovers {
         each_page(target, &mut connection, consumers, |body| {
             let page: Consumers = serde_json::from_slice(body).map_err(std::io::Error::from)?;
             let own = page.consumers.into_iter().filter(|one| one.name.starts_with(NAMES));
-            found.consumers.extend(own.filter(|one| is_older(&one.creation_time, before)).map(|one| one.name));
+            found
+                .consumers
+                .extend(own.filter(|one| is_older(&one.creation_time, before)).map(|one| one.name));
             Ok(())
         })
         .await?;

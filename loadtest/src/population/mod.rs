@@ -22,6 +22,7 @@ mod orders;
 pub(crate) mod plan;
 mod posters;
 mod presence;
+mod removal;
 pub(crate) mod series;
 mod servers;
 mod shared;
@@ -44,6 +45,7 @@ use self::memory::ClientMemory;
 pub(crate) use self::observer::Observer;
 use self::plan::{Fault, Plan};
 use self::posters::Posted;
+use self::removal::{given_up, removed, without_consumers};
 use self::servers::Servers;
 use self::shared::Shared;
 pub(crate) use self::workers::{Assignments, serve};
@@ -231,10 +233,9 @@ impl Population {
         let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
         let posted = posted.map_err(|error| failures.push(error)).unwrap_or_default();
         consumers.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
-        let read = if plan.reads_back {
-            Some(stored::read_back_all(&shared, database, began_at).await)
-        } else {
-            None
+        let read = match plan.reads_back {
+            true => Some(stored::read_back_all(&shared, database, began_at).await),
+            false => None,
         };
         let stored = matches!(read, Some(Ok(()))).then_some(database);
         failures.extend(read.and_then(Result::err));
@@ -358,49 +359,4 @@ async fn built(creator: &Arc<Target>, plan: &Plan, user: &str, common: &Common) 
         Ok(()) => Ok(world),
         Err(error) => Err(given_up(error, &world, creator, common).await),
     }
-}
-
-/// Removes the consumers, and then what was created before them, as [`given_up`] does.
-async fn without_consumers(
-    error: Error,
-    consumers: ConsumerSet,
-    shared: &Shared,
-    creator: &Arc<Target>,
-    common: &Common,
-) -> Error {
-    if !common.keep {
-        consumers.remove(shared).await;
-    }
-    given_up(error, &shared.world, creator, common).await
-}
-
-/// Removes everything that the run created, unless `--keep` is set. The devices in a private database stay in its
-/// directory. Returns how many were removed and how many could not be removed.
-async fn removed(
-    shared: &Shared,
-    consumers: ConsumerSet,
-    creator: &Arc<Target>,
-    common: &Common,
-    servers: Option<&Servers>,
-) -> (usize, usize) {
-    if common.keep {
-        return (0, 0);
-    }
-    let of_consumers = consumers.remove(shared).await;
-    if servers.is_some_and(Servers::is_private) {
-        return of_consumers;
-    }
-    let of_world = shared.world.remove(creator).await;
-    (of_consumers.0 + of_world.0, of_consumers.1 + of_world.1)
-}
-
-/// Removes what a preparation created before it failed, and returns the error with what is left.
-async fn given_up(error: Error, world: &World, creator: &Arc<Target>, common: &Common) -> Error {
-    if common.keep {
-        return error;
-    }
-    let (removed, left) = world.remove(creator).await;
-    Error::Refused(format!(
-        "{error}; {removed} devices, users or tenants removed, {left} could not be removed"
-    ))
 }

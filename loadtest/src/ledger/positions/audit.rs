@@ -27,6 +27,7 @@ impl PositionLedger {
                 last.repeated += consumer.counts[1];
             }
             self.audit_rows(&mut audits, consumer, promises);
+            self.audit_strangers(&mut audits, consumer, promises);
         }
         audits.all
     }
@@ -41,48 +42,67 @@ impl PositionLedger {
                 continue;
             }
             let audit = audits.at(promised.due);
-            let position = rows.get(&(lane, sequence)).copied();
-            let received = position.and_then(|position| consumer.received_at(position));
             audit.expected += u64::from(promised.acknowledged.is_some());
-            match (received, promised.acknowledged) {
-                (Some(at), Some(acknowledged)) => {
+            let position = rows.get(&(lane, sequence)).copied().unwrap_or_default();
+            match Fate::of(consumer.received_at(position), promised, stored) {
+                Fate::Received(at, acknowledged) => {
                     audit.received += 1;
                     audit.after_response.record(at.saturating_sub(acknowledged));
                     audit.after_due.record(at.saturating_sub(promised.due));
                 }
-                (Some(_), None) if stored == Some(false) => {
+                Fate::Open => {}
+                Fate::NotStored => {
                     audit.unexpected += 1;
-                    audit.describe(
-                        "received, not stored",
-                        consumer,
-                        position.unwrap_or_default(),
-                        promised.due,
-                    );
+                    audit.describe("received, not stored", consumer, position, promised.due);
                 }
-                (Some(_), None) => {}
-                (None, None) if stored != Some(true) => {}
-                (None, _) if missed > 0 => {
+                Fate::Missing if missed > 0 => {
                     missed -= 1;
                     audit.told += 1;
                 }
-                (None, acknowledged) => {
-                    let counted = match acknowledged {
-                        Some(_) => &mut audit.lost,
-                        None => &mut audit.lost_unacknowledged,
-                    };
-                    *counted += 1;
+                Fate::Missing => {
+                    let is_acknowledged = promised.acknowledged.is_some();
+                    audit.lost += u64::from(is_acknowledged);
+                    audit.lost_unacknowledged += u64::from(!is_acknowledged);
                     let what = format!("lost: lane {lane} row {sequence}");
-                    audit.describe(&what, consumer, position.unwrap_or_default(), promised.due);
+                    audit.describe(&what, consumer, position, promised.due);
                 }
             }
         }
-        for (&(lane, sequence), &position) in rows {
-            let is_received = consumer.received_at(position);
-            if let Some(at) = is_received.filter(|_| !promises.contains_key(&(lane, sequence))) {
+    }
+
+    /// Finds the objects of the run that a consumer received and nobody posted.
+    fn audit_strangers(&self, audits: &mut Audits<'_>, consumer: &Consumer, promises: &Promises) {
+        for (row, &position) in &self.journals[consumer.journal].rows {
+            let received = consumer.received_at(position).filter(|_| !promises.contains_key(row));
+            if let Some(at) = received {
                 let audit = audits.at(at);
                 audit.unexpected += 1;
                 audit.describe("not posted so", consumer, position, at);
             }
+        }
+    }
+}
+
+/// Whether a consumer received the notification of a post.
+enum Fate {
+    /// It received it at a time; the response to the post came at another one.
+    Received(u64, u64),
+    /// It received it although the object is not in the database.
+    NotStored,
+    /// It did not receive it although it had to.
+    Missing,
+    /// The post had no response, so it may be stored or not.
+    Open,
+}
+
+impl Fate {
+    fn of(received: Option<u64>, promised: Promised, stored: Option<bool>) -> Self {
+        match (received, promised.acknowledged) {
+            (Some(at), Some(acknowledged)) => Self::Received(at, acknowledged),
+            (Some(_), None) if stored == Some(false) => Self::NotStored,
+            (None, None) if stored == Some(true) => Self::Missing,
+            (None, Some(_)) => Self::Missing,
+            (_, None) => Self::Open,
         }
     }
 }

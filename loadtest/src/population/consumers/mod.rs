@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use self::reader::ReaderSpec;
 use super::Shared;
+use super::orders::Order;
 use super::plan::Plan;
 use super::world::Home;
 use crate::devices;
@@ -80,8 +81,7 @@ impl ConsumerSet {
         Ok(())
     }
 
-    /// Starts to read. `checks_servers` is for a process without clients of its own, which finds out itself which
-    /// servers are ready.
+    /// Starts to read. A process whose clients are at workers checks itself which servers are ready.
     pub(super) fn read(&mut self, shared: &Arc<Shared>, has_workers: HasWorkers) {
         if has_workers == HasWorkers::Yes && !self.readers.is_empty() {
             self.tasks = shared.balancer.check(&shared.targets);
@@ -98,6 +98,8 @@ impl ConsumerSet {
             return;
         }
         let mut newest = Vec::new();
+        // The posts are over; readers that are not meant to read come to receive the rest.
+        self.created.iter().for_each(|created| shared.consumer_orders.give(created.id, Order::Come));
         for created in &self.created {
             let read = timeout(RESPONSE_LIMIT, newest_of(shared, created)).await;
             let read = read.unwrap_or(Err(Error::Timeout("reading a consumer")));

@@ -74,11 +74,11 @@ pub(crate) struct Consumer {
     pub(crate) backlog: Backlog,
 }
 
-/// Whether a consumer keeps what it has not acknowledged.
+/// Whether the server keeps the notifications that a consumer has not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum State {
-    /// It does.
+    /// The server keeps them.
     Active,
     /// Its backlog was larger than its bound, so its next read reports a gap.
     Lapsed,

@@ -44,27 +44,9 @@ pub(super) async fn measure(measuring: &Measuring<'_>) -> Result<Measured, Error
     let again = others.post(settings.rate, 0, settings.seconds).await;
     let is_behind = crowd.behind(newest) > 0;
     let closed = crowd.close().await?;
-    let p99 = |outcomes: &Outcomes| outcomes.responses.latency.ms(0.99);
-    let growth = p99(&beside) / p99(&alone).max(0.001);
-    let rate = backlog as f64 / seconds;
     let mut facts = vec![
-        Fact {
-            what: "catching up",
-            found: format!("{rate:.0} notifications/s, {backlog} in {seconds:.1} s"),
-            expected: format!("at least {LEAST_RATE}/s"),
-            holds: rate >= LEAST_RATE && !is_behind,
-        },
-        Fact {
-            what: "p99 of the others beside it",
-            found: format!(
-                "{growth:.2} x: {:.2} ms alone, {:.2} ms beside it, {:.2} ms alone again",
-                p99(&alone),
-                p99(&beside),
-                p99(&again)
-            ),
-            expected: format!("at most {MOST_GROWTH} x"),
-            holds: growth <= MOST_GROWTH,
-        },
+        caught_up_fact(backlog, seconds, is_behind),
+        growth([&alone, &beside, &again]),
         failed(&[&alone, &beside, &again]),
     ];
     facts.extend(closed.facts());
@@ -74,6 +56,32 @@ pub(super) async fn measure(measuring: &Measuring<'_>) -> Result<Measured, Error
         delay("writes alone again", &again),
     ];
     Ok(Measured { facts, delays })
+}
+
+fn caught_up_fact(backlog: u64, seconds: f64, is_behind: bool) -> Fact {
+    let rate = backlog as f64 / seconds;
+    Fact {
+        what: "catching up",
+        found: format!("{rate:.0} notifications/s, {backlog} in {seconds:.1} s"),
+        expected: format!("at least {LEAST_RATE}/s"),
+        holds: rate >= LEAST_RATE && !is_behind,
+    }
+}
+
+fn growth([alone, beside, again]: [&Outcomes; 3]) -> Fact {
+    let p99 = |outcomes: &Outcomes| outcomes.responses.latency.ms(0.99);
+    let growth = p99(beside) / p99(alone).max(0.001);
+    Fact {
+        what: "p99 of the others beside it",
+        found: format!(
+            "{growth:.2} x: {:.2} ms alone, {:.2} ms beside it, {:.2} ms alone again",
+            p99(alone),
+            p99(beside),
+            p99(again)
+        ),
+        expected: format!("at most {MOST_GROWTH} x"),
+        holds: growth <= MOST_GROWTH,
+    }
 }
 
 /// Writes the backlog.

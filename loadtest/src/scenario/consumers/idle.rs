@@ -13,6 +13,7 @@ use crate::ledger::latency::{Delay, Latency, Times};
 use crate::ledger::run::Run;
 use crate::protocol::consumer::reader::{Reader, Reading};
 use crate::report::{Fact, Memory};
+use crate::target::Target;
 
 const MAX_BYTES: u64 = 67_108_864;
 /// The longest time of a held poll that the server accepts, in seconds.
@@ -53,17 +54,7 @@ async fn held(
     let (_, cpu) = bench.close_window(&window);
     let due = run.now();
     measuring.poster(run, 1, 0).post(0, &measuring.ids[0], due).await;
-    let written = Instant::now();
-    let mut waiting: FuturesUnordered<_> =
-        readers.iter_mut().map(|reader| Box::pin(first(reader, &bench.target))).collect();
-    let (mut times, mut failures) = (Times::default(), Vec::new());
-    while let Some(received) = waiting.next().await {
-        match received {
-            Ok(()) => times.record(written.elapsed().as_micros() as u64),
-            Err(error) => failures.push(error.to_string()),
-        }
-    }
-    drop(waiting);
+    let (times, failures) = received(&mut readers, &bench.target).await;
     let after = bench.memory_at_rest().await;
     let memory = bench.memory_of(readers.len(), before, held, after);
     let mut facts = vec![
@@ -83,8 +74,23 @@ async fn held(
     Ok((facts, memory, times))
 }
 
+/// Waits until all readers have received a notification. Returns the times from now on, and the failures.
+async fn received(readers: &mut [Reader], target: &Target) -> (Times, Vec<String>) {
+    let written = Instant::now();
+    let mut waiting: FuturesUnordered<_> =
+        readers.iter_mut().map(|reader| Box::pin(first(reader, target))).collect();
+    let (mut times, mut failures) = (Times::default(), Vec::new());
+    while let Some(received) = waiting.next().await {
+        match received {
+            Ok(()) => times.record(written.elapsed().as_micros() as u64),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    (times, failures)
+}
+
 /// Waits for the first notification.
-async fn first(reader: &mut Reader, target: &crate::target::Target) -> Result<(), Error> {
+async fn first(reader: &mut Reader, target: &Target) -> Result<(), Error> {
     while reader.receive(target).await?.notifications.is_empty() {}
     Ok(())
 }

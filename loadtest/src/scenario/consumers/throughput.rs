@@ -60,8 +60,7 @@ pub(super) async fn measure(measuring: &Measuring<'_>) -> Result<Measured, Error
 async fn take(measuring: &Measuring<'_>, consumers: u32) -> Result<(Turn, Vec<Fact>), Error> {
     let (bench, settings) = (measuring.bench, measuring.settings);
     let run = measuring.new_run();
-    let mut crowd =
-        Crowd::create(&bench.target, &run, measuring.ids.len(), (consumers, MAX_BYTES)).await?;
+    let mut crowd = Crowd::create(&bench.target, &run, measuring.ids.len(), (consumers, MAX_BYTES)).await?;
     crowd.read(Reading { way: settings.way, batch: settings.batch, wait: 30 });
     let postgres = Process::postgres_below(&bench.server.into_iter().collect::<Vec<_>>());
     let postgres_cpu = || postgres.iter().filter_map(|one| one.cpu_seconds()).sum::<f64>();
