@@ -13,7 +13,12 @@ pub(crate) struct Consumers {
     #[arg(long, value_enum, value_delimiter = ',', default_value = "throughput,catch-up,lapse")]
     pub(crate) figures: Vec<ConsumerFigure>,
     /// Numbers of consumers of `throughput`, in turns
-    #[arg(long, value_delimiter = ',', default_value = "0,1,10", value_parser = clap::value_parser!(u32).range(..=1000))]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0,1,10",
+        value_parser = clap::value_parser!(u32).range(..=1000)
+    )]
     pub(crate) counts: Vec<u32>,
     /// Turns of each number
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]

@@ -73,7 +73,7 @@ pub(crate) struct Report {
     /// The verdict on the sessions at several servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sessions: Option<SessionAudit>,
-    /// What named consumers received.
+    /// The notifications of named consumers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) consumed: Option<Consumed>,
     /// The posts at rising rates, step by step.

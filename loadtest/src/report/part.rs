@@ -6,8 +6,8 @@ use super::{Consumed, Deliveries, Kept, Posts, Queries};
 use crate::ledger::latency::Delay;
 use crate::ledger::session::SessionAudit;
 
-/// The figures of a group, of dashboards or of consumers. Its members have the names of those of a report, so that a threshold finds
-/// them in the same places.
+/// The figures of a group, of dashboards or of consumers. Its members have the names of those of a report, so that a
+/// threshold finds them in the same places.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -23,7 +23,7 @@ pub(crate) struct Part {
     pub(crate) deliveries: Option<Deliveries>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) delays: Vec<Delay>,
-    /// What its consumers received.
+    /// The notifications of its consumers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) consumed: Option<Consumed>,
     /// The verdict on its posts and on the sessions of its clients.

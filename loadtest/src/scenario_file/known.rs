@@ -1,4 +1,5 @@
-//! The figures that are known of a single group, of dashboards or of consumers, and those that are known while a phase runs.
+//! The figures that are known of a single group, of dashboards or of consumers, and those that are known while a phase
+//! runs.
 
 use super::figure::Figure;
 

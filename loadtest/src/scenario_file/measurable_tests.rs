@@ -94,8 +94,8 @@ fn thresholds_of_a_group_and_those_that_end_a_run_are_checked() {
 fn thresholds_of_consumers_are_checked() {
     let file = |consumer: &str, threshold: &str| {
         format!(
-            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\ntransport = \"rest\"\nalarms = 5\n{consumer}\n[[phase]]\n\
-             name = \"p\"\nlasts = \"9s\"\nthresholds = ['{threshold}']\n"
+            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\ntransport = \"rest\"\nalarms = 5\n{consumer}\n\
+             [[phase]]\nname = \"p\"\nlasts = \"9s\"\nthresholds = ['{threshold}']\n"
         )
     };
     let (all, events) = ("[[consumer]]\nname = \"c\"", "[[consumer]]\nname = \"c\"\nwatches = \"events\"");

@@ -2,8 +2,8 @@
 //!
 //! A consumer must receive every accepted write of its channels at least once. Its positions increase, except for
 //! repetitions of positions that it has seen, and a position always has the same notification, at all consumers of a
-//! tenant. A consumer of all changes receives each position: n, n + 1, n + 2. Its server may report a gap; that is never
-//! silent, and never clean.
+//! tenant. A consumer of all changes receives each position: n, n + 1, n + 2. Its server may report a gap; that is
+//! never silent, and never clean.
 
 mod audit;
 mod verdict;

@@ -1,5 +1,5 @@
-//! The reader of a consumer. It stays with its server as long as that responds, and otherwise continues at the next one;
-//! with `round-robin` it changes the server after every response.
+//! The reader of a consumer. It stays with its server as long as that responds, and otherwise continues at the next
+//! one; with `round-robin` it changes the server after every response.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -27,7 +27,7 @@ pub(crate) enum Way {
     Events,
 }
 
-/// How a consumer is read.
+/// The settings of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
     pub(crate) way: Way,

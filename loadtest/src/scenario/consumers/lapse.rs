@@ -143,3 +143,21 @@ async fn active_alarms(target: &Target) -> Result<usize, Error> {
         target.connect().await?.json(200, "looking for the alarm of the lapse", &target.get(ALARMS)).await?;
     Ok(page.alarms.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lapse_is_in_time_by_the_longest_time_that_it_may_have_taken() {
+        let fact = |at_most: Option<f64>| {
+            let lapse = at_most.map(|at_most| Lapse { at_most, at_least: None, bytes: 7 });
+            lapse_facts(lapse).remove(0)
+        };
+        assert!(fact(Some(0.9)).holds && fact(Some(0.9)).found.starts_with("at most 0.90 s"));
+        assert!(!fact(Some(1.1)).holds);
+        assert_eq!((fact(None).holds, fact(None).found.as_str()), (false, "it did not lapse"));
+        let both = Lapse { at_most: 0.4, at_least: Some(0.2), bytes: 7 };
+        assert!(lapse_facts(Some(both))[0].found.starts_with("at least 0.20 s and at most 0.40 s"));
+    }
+}

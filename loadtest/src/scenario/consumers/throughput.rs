@@ -139,3 +139,34 @@ fn share(single: &[&Turn], turns: &[Turn]) -> Option<Fact> {
         holds: each / alone >= LEAST_SHARE,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(consumers: u32, mean: f64, server_micros: f64) -> Turn {
+        Turn {
+            consumers,
+            rows: 1000.0,
+            slowest: mean - 10.0,
+            mean,
+            behind: 0.0,
+            latency: Times::default(),
+            server_micros: Some(server_micros),
+            postgres_micros: None,
+            failed: 0,
+        }
+    }
+
+    #[test]
+    fn costs_and_shares_come_from_the_medians_of_the_turns_with_most_consumers() {
+        let turns = [turn(0, 0.0, 40.0), turn(1, 900.0, 50.0), turn(10, 710.0, 100.0), turn(1, 1000.0, 50.0)];
+        let of = |count: u32| turns.iter().filter(|turn| turn.consumers == count).collect::<Vec<_>>();
+        assert!(costs(&of(0), &turns).unwrap().found.starts_with("6.00 µs"));
+        let fact = share(&of(1), &turns).unwrap();
+        assert!(fact.holds && fact.found.starts_with("0.70 of"), "{}", fact.found);
+        assert!(!share(&of(1), &[turn(1, 1000.0, 0.0), turn(10, 500.0, 0.0)]).unwrap().holds);
+        assert!(share(&of(1), &[turn(1, 1000.0, 0.0)]).is_none() && costs(&[], &turns).is_none());
+        assert!(row(&of(1)).contains("server 50.0 µs, PostgreSQL unknown"));
+    }
+}
