@@ -4,9 +4,9 @@
 //!
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
 //! [`requests`], [`consumers`] and [`phases`] (devices, their own requests, consumers, rates, faults), [`load`]
-//! (scenarios of the command line), [`threshold`], [`abort`], [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
-//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`],
-//! [`chart`] and [`junit`] (other forms of the
+//! (scenarios of the command line), [`threshold`], [`abort`], [`figure`] and [`words`] (the verdict and its terms),
+//! [`check`] (the explanation of a file), [`run`] (the phases), [`sample`], [`live`] and [`metrics`] (the
+//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
 mod abort;
