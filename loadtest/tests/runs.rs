@@ -1,6 +1,8 @@
 //! Tests of scenario files against a real server: clean and unclean runs, workers, encryption, and removal of what a
 //! run created.
 
+#[path = "runs/consumers.rs"]
+mod consumers;
 #[path = "runs/endings.rs"]
 mod endings;
 #[path = "runs/files.rs"]

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod consumers;
 mod costs;
 mod csv;
 mod device_control;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
+pub(crate) use self::consumers::{ConsumerFigure, Consumers};
 pub(crate) use self::costs::{Cost, Credentials, Hosted, Modules, Service};
 pub(crate) use self::csv::{CsvRows, RowLimits, SentBy};
 pub(crate) use self::device_control::{Bulk, Reconnect, Registration};
@@ -165,6 +167,8 @@ pub(crate) enum Scenario {
     /// for
     /// each, and alarms at a fixed rate
     Fanout(Fanout),
+    /// Named consumers: what each costs, how fast one catches up, what idle ones need, and how one lapses
+    Consumers(Consumers),
     /// Measurements, one or many per post, as fast as the server accepts them or on a fixed schedule
     Measurements(Measurements),
     /// Measurements as rows of the compact CSV protocol, one or many per request, compared with the same as
@@ -217,6 +221,7 @@ impl Scenario {
             Self::Fanout(settings) => &[settings.clients],
             Self::Reconnect(settings) => &[settings.devices],
             Self::Trickle(settings) => &[settings.connections, settings.clients],
+            Self::Consumers(settings) => &[settings.connections, settings.most_readers()],
             Self::Fairness(settings) => &[settings.polls, settings.noisy, settings.connections],
             _ => &[],
         };

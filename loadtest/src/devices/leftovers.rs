@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::cli::{Clean, Common};
 use crate::devices;
 use crate::error::Error;
+use crate::protocol::consumer::{NAMES, PATH};
 use crate::report;
 use crate::target::Target;
 use crate::target::pages::{PAGE_SIZE, each_page};
@@ -19,11 +20,12 @@ const TYPES: &str = "loadtest_";
 /// The beginning of the names of the users of registered fleets.
 const USERS: &str = "device_loadtest_";
 
-/// The objects and users that runs left.
+/// The objects, users and consumers that runs left.
 #[derive(Debug, Default)]
 struct Leftovers {
     objects: Vec<String>,
     users: Vec<String>,
+    consumers: Vec<String>,
 }
 
 /// Lists what runs left in the tenant of the user, and removes it if `--yes` is given. Anything younger than
@@ -37,19 +39,22 @@ pub(crate) async fn clean(settings: &Clean, common: &Common) -> Result<bool, Err
     let tenant = target.tenant().await?;
     let before = OffsetDateTime::now_utc() - settings.older_than();
     let found = Leftovers::of(&target, &tenant, before).await?;
-    let (objects, users) = (found.objects.len(), found.users.len());
+    let counts = [found.objects.len(), found.users.len(), found.consumers.len()];
+    let [objects, users, consumers] = counts;
     let what = format!(
-        "{objects} objects and {users} users of load tests at {}, tenant {tenant}",
+        "{objects} objects and {users} users, and {consumers} consumers of load tests at {}, tenant {tenant}",
         target.authority()
     );
-    if !settings.yes || objects + users == 0 {
-        let hint = if objects + users == 0 { "" } else { "; --yes removes them" };
+    if !settings.yes || counts == [0; 3] {
+        let hint = if counts == [0; 3] { "" } else { "; --yes removes them" };
         report::print(&format!("{what}{hint}\n"));
         return Ok(true);
     }
     let user = |name: &String| target.delete(&format!("/user/{tenant}/users/{name}"));
     let users = found.users.iter().map(user).collect();
-    let left = devices::remove(&target, &found.objects).await
+    let consumers = found.consumers.iter().map(|name| target.delete(&format!("{PATH}/{name}"))).collect();
+    let left = devices::send_all(&target, "removing consumers", consumers, 204).await
+        + devices::remove(&target, &found.objects).await
         + devices::send_all(&target, "removing users", users, 204).await;
     report::print(&format!("{what}: {left} could not be removed\n"));
     if left == 0 { Ok(true) } else { Err(Error::Refused(format!("{left} could not be removed"))) }
@@ -65,6 +70,18 @@ struct Objects {
 #[serde(rename_all = "camelCase")]
 struct Object {
     id: String,
+    creation_time: String,
+}
+
+#[derive(Deserialize)]
+struct Consumers {
+    consumers: Vec<Consumer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Consumer {
+    name: String,
     creation_time: String,
 }
 
@@ -86,10 +103,8 @@ impl Leftovers {
         let query = format!("/inventory/managedObjects?query=type%20eq%20'{TYPES}*'&pageSize={PAGE_SIZE}");
         each_page(target, &mut connection, query, |body| {
             let page: Objects = serde_json::from_slice(body).map_err(std::io::Error::from)?;
-            let is_old = |object: &Object| {
-                OffsetDateTime::parse(&object.creation_time, &Rfc3339).is_ok_and(|created| created < before)
-            };
-            found.objects.extend(page.managed_objects.into_iter().filter(is_old).map(|object| object.id));
+            let old = page.managed_objects.into_iter().filter(|one| is_older(&one.creation_time, before));
+            found.objects.extend(old.map(|object| object.id));
             Ok(())
         })
         .await?;
@@ -101,6 +116,16 @@ impl Leftovers {
             Ok(())
         })
         .await?;
+        let consumers = format!("{PATH}?pageSize={PAGE_SIZE}");
+        each_page(target, &mut connection, consumers, |body| {
+            let page: Consumers = serde_json::from_slice(body).map_err(std::io::Error::from)?;
+            let own = page.consumers.into_iter().filter(|one| one.name.starts_with(NAMES));
+            found
+                .consumers
+                .extend(own.filter(|one| is_older(&one.creation_time, before)).map(|one| one.name));
+            Ok(())
+        })
+        .await?;
         Ok(found)
     }
 }
@@ -109,6 +134,10 @@ impl Clean {
     fn older_than(&self) -> Duration {
         Duration::from_secs(self.older_than * 60)
     }
+}
+
+fn is_older(time: &str, before: OffsetDateTime) -> bool {
+    OffsetDateTime::parse(time, &Rfc3339).is_ok_and(|created| created < before)
 }
 
 /// Returns the start of the run that created a user, which is part of its name: `device_loadtest_<microseconds>-<n>`.

@@ -3,6 +3,7 @@
 pub(crate) mod fact;
 pub(crate) mod latency;
 pub(crate) mod mark;
+pub(crate) mod positions;
 pub(crate) mod run;
 pub(crate) mod session;
 

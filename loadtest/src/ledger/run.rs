@@ -8,6 +8,8 @@ use tokio::sync::Notify;
 
 use crate::ledger::latency::Times;
 use crate::ledger::mark::Mark;
+use crate::ledger::positions::Promises;
+use crate::ledger::session::Promised;
 use crate::ledger::{Audit, Ledger, Outcome, ReceiverId, Watch};
 
 /// A run, shared by posters and receivers.
@@ -30,6 +32,8 @@ struct Observed {
     last_delivery: u64,
     /// Alarms due before this (microseconds of the run) are in the ledger but not measured.
     measured_from: u64,
+    /// The time of the response to each row of a device, if these times are kept.
+    responses: Option<Vec<Vec<u64>>>,
 }
 
 impl Run {
@@ -47,6 +51,7 @@ impl Run {
             latency: Times::default(),
             last_delivery: 0,
             measured_from: u64::MAX,
+            responses: None,
         };
         Self {
             id,
@@ -138,9 +143,44 @@ impl Run {
         mark.run == self.id
     }
 
+    /// Keeps the times of all responses; it is called before the first post.
+    pub(crate) fn keep_times(&self) {
+        let mut observed = self.observed.lock();
+        observed.responses = Some(vec![Vec::new(); observed.ledger.outcomes().len()]);
+    }
+
+    /// Returns the posts by device and sequence, with the times of their responses if these were kept.
+    pub(crate) fn promises(&self) -> Promises {
+        let observed = self.observed.lock();
+        let time = |device: u32, sequence: u32| {
+            observed.responses.as_ref()?.get(device as usize)?.get(sequence as usize).copied()
+        };
+        let of_device = |(device, outcomes): (u32, &Vec<Outcome>)| {
+            let rows = (0..).zip(outcomes).filter(|(_, outcome)| **outcome != Outcome::Refused);
+            let rows: Vec<_> = rows.map(|(sequence, outcome)| (sequence, *outcome)).collect();
+            rows.into_iter().map(move |(sequence, outcome)| (device, sequence, outcome))
+        };
+        let rows = (0..).zip(observed.ledger.outcomes()).flat_map(of_device);
+        let promise = |(lane, sequence, outcome): (u32, u32, Outcome)| {
+            let at = time(lane, sequence).unwrap_or_default();
+            let acknowledged = (outcome == Outcome::Acknowledged).then_some(at);
+            ((lane, sequence), (Promised { lane, sequence, due: at, acknowledged }, None))
+        };
+        rows.map(promise).collect()
+    }
+
     /// Records the response to a post, given the mark of its first row.
     pub(crate) fn settle(&self, first: Mark, rows: u32, outcome: Outcome) {
+        let now = self.now();
         let mut observed = self.observed.lock();
+        if let Some(responses) = &mut observed.responses {
+            let of_device = &mut responses[first.device as usize];
+            let end = (first.sequence + rows) as usize;
+            if of_device.len() < end {
+                of_device.resize(end, 0);
+            }
+            of_device[first.sequence as usize..end].fill(now);
+        }
         for row in 0..rows {
             observed.ledger.settle(first.device, first.sequence + row, outcome);
         }

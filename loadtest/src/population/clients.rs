@@ -211,7 +211,7 @@ async fn keep_session(shared: Arc<Shared>, permits: Arc<Semaphore>, mut spec: Cl
 }
 
 /// Returns the kind of an error, without its details.
-fn gist(error: &Error) -> String {
+pub(super) fn gist(error: &Error) -> String {
     match error {
         Error::Io(_) | Error::WebSocket(_) => "connection broke".to_owned(),
         Error::During { cause, .. } => gist(cause),

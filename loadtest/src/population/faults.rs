@@ -87,12 +87,13 @@ fn to_clients(shared: &Shared, fault: &Fault, clients: &Clients, seeded: &mut Rn
         FaultKind::ReconnectStorm => Order::Reconnect,
         _ => Order::Stall(fault.lasts),
     };
-    let mut chosen: Vec<usize> = shared.clients_named(&clients.name).collect();
+    let (numbers, orders) = shared.named(&clients.name);
+    let mut chosen: Vec<usize> = numbers.collect();
     let count = (chosen.len() as f64 * clients.share).ceil() as usize;
     for place in 0..count.min(chosen.len()) {
         let other = seeded.usize(place..chosen.len());
         chosen.swap(place, other);
-        shared.orders.give(chosen[place], order);
+        orders.give(chosen[place], order);
     }
     format!("{} of {count} {}", fault.what.words().0, clients.name)
 }

@@ -3,13 +3,14 @@
 //! due to it once, or be ended; and everything that was accepted must be stored.
 //!
 //! Reading order: [`plan`] (the description), [`world`] (the registration), [`generator`] (the process), [`clients`],
-//! [`open_session`] and [`agent`] (the listeners), [`posters`] (the posts), [`workers`] (other processes), [`faults`]
-//! and [`servers`] (the faults), [`verdict`] (the results).
+//! [`open_session`] and [`agent`] (the listeners), [`consumers`] (the named consumers), [`posters`] (the posts),
+//! [`workers`] (other processes), [`faults`] and [`servers`] (the faults), [`verdict`] (the results).
 
 mod agent;
 mod balancer;
 mod between;
 mod clients;
+mod consumers;
 mod falsifier;
 mod faults;
 pub(crate) mod feeder;
@@ -21,6 +22,7 @@ mod orders;
 pub(crate) mod plan;
 mod posters;
 mod presence;
+mod removal;
 pub(crate) mod series;
 mod servers;
 mod shared;
@@ -36,15 +38,18 @@ use std::time::Duration;
 use fastrand::Rng;
 use time::OffsetDateTime;
 
+use self::clients::ClientSpecs;
+use self::consumers::{ConsumerSet, HasWorkers};
 use self::generator::{Generator, Share};
 use self::memory::ClientMemory;
 pub(crate) use self::observer::Observer;
 use self::plan::{Fault, Plan};
 use self::posters::Posted;
+use self::removal::{given_up, removed, without_consumers};
 use self::servers::Servers;
 use self::shared::Shared;
-use self::workers::Workers;
 pub(crate) use self::workers::{Assignments, serve};
+use self::workers::{ConnectedWorkers, Workers};
 use self::world::World;
 use crate::cli::Common;
 use crate::cli::interruption::interrupted;
@@ -76,6 +81,7 @@ pub(crate) struct Population {
     common: Common,
     servers: Option<Servers>,
     generators: Generators,
+    consumers: ConsumerSet,
     database: ReceiverId,
     memory: ClientMemory,
     began_at: OffsetDateTime,
@@ -135,13 +141,12 @@ impl Population {
         let share = if workers.is_some() { Share::NOTHING } else { Share::ALL };
         let (shared, specs) = Shared::new(plan, run, world, targets, share);
         let mut memory = ClientMemory::before(&processes(servers.as_ref(), common), plan.clients());
+        let mut consumers = ConsumerSet::default();
         let connected = async {
-            let generators = match workers {
-                Some(workers) => Generators::Workers(workers.begin(&shared).await?),
-                None => Generators::Own(Box::new(
-                    Generator::start(&shared, plan, share, specs, common.connecting).await?,
-                )),
-            };
+            consumers.create(&shared, plan).await?;
+            let generators =
+                Generators::start(workers, &shared, plan, (share, specs), common.connecting).await?;
+            consumers.read(&shared, generators.are_workers());
             let rest = Duration::from_secs(common.settle);
             memory.read_held(&processes(servers.as_ref(), common), rest).await;
             Ok(generators)
@@ -154,6 +159,7 @@ impl Population {
                 common: common.clone(),
                 servers,
                 generators,
+                consumers,
                 database,
                 memory,
                 began_at,
@@ -161,7 +167,7 @@ impl Population {
                 phases: Vec::new(),
                 disturbances: Vec::new(),
             }),
-            Err(error) => Err(given_up(error, &shared.world, &creator, common).await),
+            Err(error) => Err(without_consumers(error, consumers, &shared, &creator, common).await),
         }
     }
 
@@ -210,6 +216,7 @@ impl Population {
             common,
             servers,
             mut generators,
+            consumers,
             database,
             memory,
             began_at,
@@ -225,10 +232,10 @@ impl Population {
         let mut failures = Vec::new();
         let posted = generators.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
         let posted = posted.map_err(|error| failures.push(error)).unwrap_or_default();
-        let read = if plan.reads_back {
-            Some(stored::read_back_all(&shared, database, began_at).await)
-        } else {
-            None
+        consumers.finish(&shared, quiet, Duration::from_secs(common.drain)).await;
+        let read = match plan.reads_back {
+            true => Some(stored::read_back_all(&shared, database, began_at).await),
+            false => None,
         };
         let stored = matches!(read, Some(Ok(()))).then_some(database);
         failures.extend(read.and_then(Result::err));
@@ -239,9 +246,7 @@ impl Population {
         }
         // Clients that are still connected would be rejected from now on.
         drop(generators);
-        let keeps = common.keep || servers.as_ref().is_some_and(Servers::is_private);
-        // The data in a private database stays in its directory.
-        let (removed, left) = if keeps { (0, 0) } else { shared.world.remove(&creator).await };
+        let (removed, left) = removed(&shared, consumers, &creator, &common, servers.as_ref()).await;
         if let Some(servers) = servers {
             failures.extend(servers.stop().await.err());
         }
@@ -250,6 +255,30 @@ impl Population {
 }
 
 impl Generators {
+    /// Connects the clients, here or at workers.
+    ///
+    /// # Errors
+    /// A client cannot connect, or a worker does not respond.
+    async fn start(
+        workers: Option<ConnectedWorkers>,
+        shared: &Arc<Shared>,
+        plan: &Plan,
+        (share, specs): (Share, ClientSpecs),
+        connecting: usize,
+    ) -> Result<Self, Error> {
+        Ok(match workers {
+            Some(workers) => Self::Workers(workers.begin(shared).await?),
+            None => Self::Own(Box::new(Generator::start(shared, plan, share, specs, connecting).await?)),
+        })
+    }
+
+    fn are_workers(&self) -> HasWorkers {
+        match self {
+            Self::Own(_) => HasWorkers::No,
+            Self::Workers(_) => HasWorkers::Yes,
+        }
+    }
+
     /// Starts a phase at a time of the run.
     ///
     /// # Errors
@@ -330,15 +359,4 @@ async fn built(creator: &Arc<Target>, plan: &Plan, user: &str, common: &Common) 
         Ok(()) => Ok(world),
         Err(error) => Err(given_up(error, &world, creator, common).await),
     }
-}
-
-/// Removes what a preparation created before it failed, and returns the error with what is left.
-async fn given_up(error: Error, world: &World, creator: &Arc<Target>, common: &Common) -> Error {
-    if common.keep {
-        return error;
-    }
-    let (removed, left) = world.remove(creator).await;
-    Error::Refused(format!(
-        "{error}; {removed} devices, users or tenants removed, {left} could not be removed"
-    ))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use super::between::Between;
+pub(crate) use super::consumers::plan::{Away, Consumers, WATCHED, WAYS, Watched};
 use super::feeder::Feeder;
 use super::template::Template;
 use crate::protocol::object_kind::ObjectKind;
@@ -23,6 +24,7 @@ pub(crate) struct Plan {
     pub(crate) tenants: Vec<String>,
     pub(crate) groups: Vec<Group>,
     pub(crate) dashboards: Vec<Dashboards>,
+    pub(crate) consumers: Vec<Consumers>,
     /// The tables of values for bodies and paths.
     pub(crate) feeders: Vec<Feeder>,
     /// The number of connections that post, and of those that read.
@@ -325,7 +327,7 @@ pub(crate) const FAULTS: [(FaultKind, &str, &str); 8] = [
         FaultKind::ReconnectStorm,
         "reconnect-storm",
         "Clients drop their connections and all open new sessions at once. They miss notifications of posts before \
-         their new subscription.",
+         their new subscription. Readers of consumers forget what they have received, as if they were killed.",
     ),
     (
         FaultKind::SlowReaders,
@@ -386,6 +388,9 @@ impl Plan {
     pub(crate) fn clients(&self) -> usize {
         let listen = |group: &&Group| group.transports.iter().any(|transport| *transport != Transport::Rest);
         let devices = self.groups.iter().filter(listen).map(|group| group.count as usize).sum::<usize>();
-        devices + self.dashboards.iter().map(|dashboards| dashboards.count as usize).sum::<usize>()
+        let consumers = self.consumers.iter().map(|consumers| consumers.count as usize).sum::<usize>();
+        devices
+            + consumers
+            + self.dashboards.iter().map(|dashboards| dashboards.count as usize).sum::<usize>()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, interval};
 
 use super::Shared;
-use super::orders::Order;
+use super::orders::{Order, Orders};
 use super::plan::PhasePlan;
 use crate::ledger::session::ClientId;
 use crate::traffic::schedule::curve::Curve;
@@ -15,9 +15,9 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Lets the clients that are not online when the first phase begins have no session from the start.
 pub(super) fn begin(shared: &Shared, first: &PhasePlan) {
     for (name, curve) in &first.online {
-        let clients = shared.clients_named(name);
+        let (clients, orders) = shared.named(name);
         let online = online(*curve, 0.0, first.lasts, clients.len());
-        clients.skip(online).for_each(|client| shared.orders.begin_out(client));
+        clients.skip(online).for_each(|client| orders.begin_out(client));
     }
 }
 
@@ -29,11 +29,11 @@ pub(super) async fn play(shared: &Shared, phase: &PhasePlan) {
     loop {
         ticks.tick().await;
         let seconds = started.elapsed().as_secs_f64().min(phase.lasts.as_secs_f64());
-        for (name, clients) in &shared.clients_by_name {
+        for (name, clients, orders) in shared.all_by_name() {
             let count = clients.len();
             let online = named(name).map_or(count, |curve| online(curve, seconds, phase.lasts, count));
-            for (number, client) in clients.clone().enumerate() {
-                tell(shared, client, number < online);
+            for (number, client) in clients.enumerate() {
+                tell(orders, client, number < online);
             }
         }
         if started.elapsed() >= phase.lasts {
@@ -43,10 +43,10 @@ pub(super) async fn play(shared: &Shared, phase: &PhasePlan) {
 }
 
 /// Tells a client to come or to leave, unless it is as it should be.
-fn tell(shared: &Shared, client: ClientId, is_online: bool) {
-    match (is_online, shared.orders.is_out(client)) {
-        (true, true) => shared.orders.give(client, Order::Come),
-        (false, false) => shared.orders.give(client, Order::Leave),
+fn tell(orders: &Orders, client: ClientId, is_online: bool) {
+    match (is_online, orders.is_out(client)) {
+        (true, true) => orders.give(client, Order::Come),
+        (false, false) => orders.give(client, Order::Leave),
         _ => {}
     }
 }

@@ -24,6 +24,9 @@ const DRAIN_SECONDS: u64 = 2;
 const LISTENING: &str = "%SELECT EXISTS (SELECT FROM publication_servers%";
 /// The pause after PostgreSQL was stopped, before the run checks whether the servers ended with it.
 const AFTERMATH: Duration = Duration::from_millis(500);
+/// The number of times that listening connections are looked for, and the time between two looks.
+const LOOKS: u32 = 50;
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const CUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND query LIKE $1 AND pid <> pg_backend_pid()";
 
@@ -227,12 +230,20 @@ impl Servers {
     }
 }
 
-/// Terminates the listening connections of all servers. Returns their number.
+/// Terminates the listening connections of all servers. Returns their number. At some moments these connections execute
+/// another statement, so they are looked for several times.
 ///
 /// # Errors
 /// The database is not reachable.
 pub(super) async fn cut_listening_connections(database: &Client) -> Result<u64, Error> {
-    Ok(database.execute(CUT, &[&LISTENING]).await?)
+    for _ in 0..LOOKS {
+        let cut = database.execute(CUT, &[&LISTENING]).await?;
+        if cut > 0 {
+            return Ok(cut);
+        }
+        sleep(LOOK_INTERVAL).await;
+    }
+    Ok(0)
 }
 
 fn ended() -> Error {

@@ -21,8 +21,10 @@ use super::series::Series;
 use super::world::World;
 use crate::error::Error;
 use crate::ledger::mark::Mark;
+use crate::ledger::positions::{ConsumerId, PositionLedger};
 use crate::ledger::run::Run;
 use crate::ledger::session::{ClientId, SessionLedger, TOPICS};
+use crate::protocol::consumer::batch::Notification;
 use crate::protocol::operations::ledger::OperationLedger;
 use crate::target::Target;
 
@@ -51,10 +53,14 @@ pub(super) struct Shared {
     pub(super) balancer: Arc<Balancer>,
     pub(super) orders: Orders,
     pub(super) clients_by_name: Vec<(String, Range<ClientId>)>,
+    pub(super) consumer_orders: Orders,
+    pub(super) consumers_by_name: Vec<(String, Range<ConsumerId>)>,
     pub(super) series: Series,
     pub(super) ledger: Mutex<SessionLedger>,
     pub(super) operations: Mutex<OperationLedger>,
-    pub(super) falsifier: Mutex<Falsifier>,
+    pub(super) positions: Mutex<PositionLedger>,
+    pub(super) falsifier: Mutex<Falsifier<Mark>>,
+    pub(super) consumer_falsifier: Mutex<Falsifier<Notification>>,
     /// The reasons why sessions ended or could not be opened, with their counts.
     pub(super) causes: Mutex<BTreeMap<String, u64>>,
     pub(super) happened: Mutex<Vec<Happened>>,
@@ -87,10 +93,14 @@ impl Shared {
             elsewhere: specs.all.iter().filter(|spec| !share.has(spec.number)).count(),
             orders: Orders::new(specs.all.len()),
             clients_by_name: std::mem::take(&mut specs.by_name),
+            consumer_orders: Orders::new(plan.consumers.iter().map(|group| group.count as usize).sum()),
+            consumers_by_name: consumers_by_name(plan),
             series: Series::default(),
             ledger: Mutex::new(ledger),
             operations: Mutex::new(OperationLedger::new(agents)),
+            positions: Mutex::default(),
             falsifier: Mutex::new(Falsifier::new(plan.falsification)),
+            consumer_falsifier: Mutex::new(Falsifier::new(plan.falsification)),
             causes: Mutex::default(),
             happened: Mutex::default(),
             sessions_elsewhere: AtomicUsize::new(0),
@@ -109,7 +119,7 @@ impl Shared {
         let mut count = 0;
         for mark in marks.filter(|mark| self.run.is_own(*mark)) {
             count += 1;
-            for mark in falsifier.apply(client, mark) {
+            for mark in falsifier.apply((client, mark.device), mark) {
                 ledger.deliver(client, mark.device, mark.sequence, now);
                 self.series.notified(now.saturating_sub(mark.due));
             }
@@ -127,9 +137,18 @@ impl Shared {
         self.happened.lock().push(Happened { at: self.run.instant(at), what });
     }
 
-    pub(super) fn clients_named(&self, name: &str) -> Range<ClientId> {
-        let named = self.clients_by_name.iter().find(|(of, _)| of == name);
-        named.map_or(0..0, |(_, clients)| clients.clone())
+    /// Returns the numbers of the clients or consumers of a name, and where their orders are.
+    pub(super) fn named(&self, name: &str) -> (Range<usize>, &Orders) {
+        let mut all = self.all_by_name();
+        let found = all.find(|(of, ..)| *of == name);
+        found.map_or((0..0, &self.orders), |(_, numbers, orders)| (numbers, orders))
+    }
+
+    /// Returns the names of all clients and consumers, as [`Self::named`] does.
+    pub(super) fn all_by_name(&self) -> impl Iterator<Item = (&str, Range<usize>, &Orders)> {
+        let clients = self.clients_by_name.iter().map(|named| (named, &self.orders));
+        let consumers = self.consumers_by_name.iter().map(|named| (named, &self.consumer_orders));
+        clients.chain(consumers).map(|((name, numbers), orders)| (name.as_str(), numbers.clone(), orders))
     }
 
     /// Returns the number of clients with a session, here and at workers.
@@ -169,4 +188,15 @@ impl Shared {
             }
         }
     }
+}
+
+/// Returns the numbers of the consumers of each name.
+fn consumers_by_name(plan: &Plan) -> Vec<(String, Range<ConsumerId>)> {
+    let mut first = 0;
+    let named = plan.consumers.iter().map(|consumers| {
+        let range = first..first + consumers.count as usize;
+        first = range.end;
+        (consumers.name.clone(), range)
+    });
+    named.collect()
 }

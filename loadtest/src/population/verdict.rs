@@ -8,9 +8,10 @@ use super::Begun;
 use super::plan::Group;
 use super::posters::Posted;
 use super::shared::Shared;
+use crate::ledger::positions::{PositionAudit, Promises};
 use crate::ledger::session::{ClientId, Disturbed, Members, SessionAudit, TOPICS};
 use crate::ledger::{Audit, ReceiverId};
-use crate::report::{Deliveries, Fact, Kept, Part, Posts, Queries, Report};
+use crate::report::{Consumed, Deliveries, Fact, Kept, Part, Posts, Queries, Report};
 
 /// The longest time until all sessions are back after a fault of a server, in milliseconds.
 const LONGEST_RETURN: u64 = 10_000;
@@ -55,8 +56,52 @@ pub(super) fn reports(
         (named, audits)
     };
     let parts: Vec<_> = Named::all(shared).into_iter().map(part).collect();
+    let consumed = Consumers::of(shared, &starts, is_stored);
     let stored = database.map(|_| shared.run.audit());
-    Outcomes { shared, phases, groups, posted, parts: &parts, stored }.reports(audits)
+    Outcomes { shared, phases, groups, posted, parts: &parts, consumed, stored }.reports(audits)
+}
+
+/// The verdict on each phase of all consumers, and of those of each name.
+struct Consumers {
+    all: Vec<PositionAudit>,
+    by_name: Vec<(String, Vec<PositionAudit>)>,
+}
+
+impl Consumers {
+    fn of(shared: &Shared, starts: &[u64], is_stored: impl Fn(u32, u32) -> Option<bool>) -> Self {
+        let ledger = shared.ledger.lock();
+        let promises: Promises = match shared.consumers_by_name.is_empty() {
+            true => Promises::new(),
+            false => ledger
+                .promised()
+                .map(|one| ((one.lane, one.sequence), (one, is_stored(one.lane, one.sequence))))
+                .collect(),
+        };
+        drop(ledger);
+        let positions = shared.positions.lock();
+        let count = shared.consumers_by_name.last().map_or(0, |(_, consumers)| consumers.end);
+        let of_name = |(name, consumers): &(String, Range<usize>)| {
+            (name.clone(), positions.audit(consumers.clone(), starts, &promises))
+        };
+        Self {
+            all: positions.audit(0..count, starts, &promises),
+            by_name: shared.consumers_by_name.iter().map(of_name).collect(),
+        }
+    }
+
+    /// Returns the figures of all consumers in a phase, if there are any.
+    fn in_phase(&self, number: usize, seconds: f64) -> Option<Consumed> {
+        let audit = self.all.get(number).filter(|audit| audit.consumers > 0)?;
+        Some(Consumed::of(audit.clone(), seconds))
+    }
+
+    /// Returns the figures of the consumers of each name in a phase.
+    fn parts(&self, number: usize, seconds: f64) -> impl Iterator<Item = Part> {
+        self.by_name.iter().filter_map(move |(name, audits)| {
+            let consumed = Consumed::of(audits.get(number)?.clone(), seconds);
+            Some(Part { name: name.clone(), consumed: Some(consumed), ..Part::default() })
+        })
+    }
 }
 
 /// The records at the end of a run.
@@ -69,6 +114,7 @@ struct Outcomes<'a> {
     posted: &'a [Posted],
     /// The verdict on each phase of each group, and then of the dashboards.
     parts: &'a [(Named, Vec<SessionAudit>)],
+    consumed: Consumers,
     /// The verdict on the stored data, if it was read back.
     stored: Option<Audit>,
 }
@@ -80,8 +126,12 @@ impl Outcomes<'_> {
         let of_groups = self.posted.chunks(self.groups.len().max(1));
         let phases = (0..).zip(self.phases).zip(ends).zip(of_groups).zip(audits);
         let reports = phases.map(|((((number, phase), end), of_groups), audit)| {
-            let parts = self.parts(number, phase, end, of_groups);
-            Report { parts, ..self.report(phase, end, of_groups, audit) }
+            let mut parts = self.parts(number, phase, end, of_groups);
+            parts.extend(self.consumed.parts(number, phase.seconds));
+            let consumed = self.consumed.in_phase(number, phase.seconds);
+            let report = self.report(phase, end, of_groups, audit);
+            let is_clean = consumed.as_ref().is_none_or(Consumed::is_clean);
+            Report { parts, clean: report.clean && is_clean, consumed, ..report }
         });
         reports.collect()
     }
@@ -101,6 +151,7 @@ impl Outcomes<'_> {
                 deliveries: (audit.expected > 0).then(|| Deliveries::of(&audit.latency(), phase.seconds)),
                 delays,
                 sessions: audit,
+                consumed: None,
             })
         });
         parts.collect()

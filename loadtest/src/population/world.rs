@@ -49,6 +49,12 @@ pub(super) struct Device {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Home(usize);
 
+impl Home {
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// A tenant with its devices, whose numbers are consecutive.
 #[derive(Debug, Serialize, Deserialize)]
 struct Place {

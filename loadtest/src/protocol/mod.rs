@@ -2,6 +2,7 @@
 
 pub(crate) mod bayeux;
 pub(crate) mod body;
+pub(crate) mod consumer;
 pub(crate) mod csv;
 pub(crate) mod nchan;
 pub(crate) mod object_kind;

@@ -1,5 +1,6 @@
 //! The result of a run: figures for machines (JSON) and for people (a short table).
 
+mod consumed;
 mod figures;
 mod part;
 mod process;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub(crate) use self::consumed::Consumed;
 pub(crate) use self::figures::{Deliveries, Kept, Posts, Queries, Reads, Step};
 pub(crate) use self::part::Part;
 pub(crate) use self::process::{Cpu, Memory};
@@ -71,6 +73,9 @@ pub(crate) struct Report {
     /// The verdict on the sessions at several servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sessions: Option<SessionAudit>,
+    /// The notifications of named consumers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) consumed: Option<Consumed>,
     /// The posts at rising rates, step by step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) steps: Vec<Step>,
@@ -128,6 +133,7 @@ impl Report {
         rows.extend(self.cpu.iter().flat_map(Cpu::rows));
         rows.extend(self.clients.iter().map(|clients| ("clients", clients.row())));
         rows.extend(self.sessions.iter().flat_map(SessionAudit::rows));
+        rows.extend(self.consumed.iter().flat_map(Consumed::rows));
         rows.extend(self.parts.iter().map(|part| ("of which", part.row())));
         rows.extend(self.ledger.iter().map(|ledger| ("ledger", ledger.row())));
         rows.extend(self.ledger.iter().flat_map(|ledger| &ledger.examples).map(|fault| ("", fault.clone())));

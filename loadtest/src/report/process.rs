@@ -42,6 +42,11 @@ impl Memory {
 }
 
 impl Memory {
+    /// Returns the bytes of each poll, if they are known.
+    pub(crate) fn per_poll(&self) -> Option<f64> {
+        self.per_poll
+    }
+
     /// Leaves out what means nothing unless the server is fresh.
     pub(crate) fn if_meant(self, is_fresh: bool) -> Self {
         Self { per_poll: self.per_poll.filter(|_| is_fresh), ..self }
@@ -100,6 +105,16 @@ impl Cpu {
     pub(crate) fn per_delivery(self, deliveries: u64) -> Self {
         let seconds = self.server_seconds.filter(|_| deliveries > 0);
         Self { server_micros_per_delivery: seconds.map(|seconds| seconds * 1e6 / deliveries as f64), ..self }
+    }
+
+    /// Returns the server's microseconds for each of some things in the window.
+    pub(crate) fn server_micros(&self, count: f64) -> Option<f64> {
+        self.server_seconds.map(|seconds| seconds * 1e6 / count)
+    }
+
+    /// Returns the share of a core that the server used.
+    pub(crate) fn brief(&self) -> String {
+        self.server_percent.map_or("unknown".to_owned(), |percent| format!("{percent:.2} % of a core"))
     }
 
     /// Sums several windows of `seconds` in total.

@@ -3,6 +3,7 @@
 mod availability;
 mod bulk;
 mod closed_loop;
+mod consumers;
 mod credentials;
 mod csv_rows;
 mod data_fill;
@@ -55,6 +56,7 @@ pub(crate) async fn run(arguments: &Arguments) -> Result<Report, Error> {
     let bench = Bench::new(&arguments.common)?;
     match &arguments.scenario {
         cli::Scenario::Fanout(settings) => Box::pin(fanout::run(&bench, settings)).await,
+        cli::Scenario::Consumers(settings) => Box::pin(consumers::run(&bench, settings)).await,
         cli::Scenario::Measurements(settings) => Box::pin(measurements::run(&bench, settings)).await,
         cli::Scenario::CsvRows(settings) => Box::pin(csv_rows::run(&bench, settings)).await,
         cli::Scenario::Credentials(settings) => Box::pin(credentials::run(&bench, settings)).await,

@@ -31,6 +31,15 @@ pub(super) struct Outcomes {
     pub(super) unsent: u64,
 }
 
+impl Outcomes {
+    /// Adds the results of another schedule.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.responses.add(&other.responses);
+        self.late += other.late;
+        self.unsent += other.unsent;
+    }
+}
+
 /// The connections that post, kept from schedule to schedule.
 #[derive(Debug)]
 pub(super) struct OpenLoop {

@@ -1,5 +1,6 @@
 //! Explains a scenario file in plain words.
 
+use super::consumers;
 use super::load::Load;
 use super::{Phase, ScenarioFile};
 use crate::population::plan::{ACTS, Act, Dashboards, Fault, Group, Listens, PhasePlan, Plan, Transport};
@@ -59,6 +60,7 @@ fn of_plan(plan: &Plan) -> String {
     }
     plan.groups.iter().for_each(|group| text += &of_group(plan, group));
     plan.dashboards.iter().for_each(|dashboards| text += &of_dashboards(plan, dashboards));
+    plan.consumers.iter().for_each(|of_name| text += &consumers::explained(plan, of_name));
     let back = if plan.reads_back { "Everything that was accepted is read back at the end. " } else { "" };
     text + back + "Devices, users and tenants are removed then, unless --keep is set.\n"
 }

@@ -44,7 +44,7 @@ pub(super) enum Percentile {
 }
 
 /// All figures, in the order in which `explain` lists them.
-pub(super) const FIGURES: [Figure; 32] = [
+pub(super) const FIGURES: [Figure; 37] = [
     figure(
         "notified",
         Unit::Time,
@@ -108,34 +108,73 @@ pub(super) const FIGURES: [Figure; 32] = [
         "Reads of groups without a response 200, for any reason.",
     ),
     figure(
+        "consumed",
+        Unit::Time,
+        Place::Latency(&["/consumed/latency"]),
+        "The time from the response to a post until a named consumer received its notification. It includes the time \
+         in which the reader was away. It is written with a percentile: `p99 of consumed`.",
+    ),
+    figure(
+        "consumed per second",
+        Unit::Rate,
+        Place::Sum(&["/consumed/per_second"]),
+        "Notifications of accepted posts that named consumers received in a second, on average over the phase; the sum \
+         of all consumers.",
+    ),
+    figure(
+        "repeated",
+        Unit::Count,
+        Place::Sum(&["/consumed/repeated"]),
+        "Further deliveries of positions that a named consumer had received before. They are no faults, because it may \
+         not have acknowledged them; counted in the last phase.",
+    ),
+    figure(
+        "holes",
+        Unit::Count,
+        Place::Sum(&["/consumed/holes", "/consumed/unread"]),
+        "Positions that a named consumer of all changes did not receive before later ones, or until the end.",
+    ),
+    figure(
+        "gaps",
+        Unit::Count,
+        Place::Sum(&["/consumed/gaps"]),
+        "Gaps that the server reported to a named consumer (`recovered: false`).",
+    ),
+    figure(
         "lost",
         Unit::Count,
-        Place::Sum(&["/ledger/lost", "/sessions/lost", "/sessions/lost_unacknowledged"]),
-        "Notifications or rows of accepted posts that an entitled client never received, although its session \
-         continued.",
+        Place::Sum(&[
+            "/ledger/lost",
+            "/sessions/lost",
+            "/sessions/lost_unacknowledged",
+            "/consumed/lost",
+            "/consumed/lost_unacknowledged",
+        ]),
+        "Notifications or rows of accepted posts that an entitled client or a named consumer never received, although \
+         its session continued and no gap was reported.",
     ),
     figure(
         "doubled",
         Unit::Count,
-        Place::Sum(&["/ledger/doubled", "/sessions/doubled"]),
+        Place::Sum(&["/ledger/doubled", "/sessions/doubled", "/consumed/doubled"]),
         "Notifications or rows that a client received twice.",
     ),
     figure(
         "reordered",
         Unit::Count,
-        Place::Sum(&["/ledger/reordered", "/sessions/reordered"]),
+        Place::Sum(&["/ledger/reordered", "/sessions/reordered", "/consumed/reordered"]),
         "Notifications that a client received after a later one of the same device.",
     ),
     figure(
         "unexpected",
         Unit::Count,
-        Place::Sum(&["/ledger/unexpected", "/sessions/unexpected"]),
+        Place::Sum(&["/ledger/unexpected", "/sessions/unexpected", "/consumed/unexpected"]),
         "Notifications or rows that were never posted, or that the server had rejected.",
     ),
     figure(
         "told",
         Unit::Count,
-        Place::Sum(&["/sessions/told"]),
+        Place::Sum(&["/sessions/told", "/consumed/told"]),
         "Notifications that a client did not receive, and knows that it may have missed, because its session ended \
          or it had none.",
     ),

@@ -48,7 +48,9 @@ impl Described {
     /// Returns the names of all groups and dashboards.
     pub(super) fn names(&self) -> Vec<&str> {
         let groups = self.plan.groups.iter().map(|group| group.name.as_str());
-        groups.chain(self.plan.dashboards.iter().map(|dashboards| dashboards.name.as_str())).collect()
+        let dashboards = self.plan.dashboards.iter().map(|dashboards| dashboards.name.as_str());
+        let consumers = self.plan.consumers.iter().map(|consumers| consumers.name.as_str());
+        groups.chain(dashboards).chain(consumers).collect()
     }
 
     /// Reads a tenant.
@@ -124,7 +126,7 @@ impl Described {
     }
 
     /// Reads how many clients of a group or of dashboards have a session.
-    fn add_online(&mut self, fields: &Fields<'_>, name: &str, clients: Option<u32>) {
+    pub(super) fn add_online(&mut self, fields: &Fields<'_>, name: &str, clients: Option<u32>) {
         if let Some(curve) = fields.read("online", |value| online(value, clients)) {
             self.online.push((name.to_owned(), curve));
         }
@@ -134,17 +136,20 @@ impl Described {
     /// sessions.
     pub(super) fn clients_of(&self, name: &str) -> Option<u32> {
         let group = self.plan.groups.iter().find(|group| group.name == name);
-        let dashboards = || self.plan.dashboards.iter().find(|dashboards| dashboards.name == name);
-        group.map_or_else(|| Some(dashboards()?.count), count_online)
+        let dashboards = self.plan.dashboards.iter().map(|dashboards| (&dashboards.name, dashboards.count));
+        let consumers = self.plan.consumers.iter().map(|consumers| (&consumers.name, consumers.count));
+        let mut others = dashboards.chain(consumers);
+        group.map_or_else(|| others.find(|(of, _)| *of == name).map(|(_, count)| count), count_online)
     }
 
     /// Returns the name of a group or of dashboards, which must be its own.
-    fn name(&mut self, fields: &Fields<'_>, name: Option<String>) -> String {
+    pub(super) fn name(&mut self, fields: &Fields<'_>, name: Option<String>) -> String {
         self.has_unknown_names |= name.is_none();
         let name = name.unwrap_or_default();
         if !name.is_empty() && self.names().contains(&name.as_str()) {
-            let reason =
-                format!("there are two groups or [[dashboard]]s {name:?}; give each a name of its own");
+            let reason = format!(
+                "there are two groups, [[dashboard]]s or [[consumer]]s {name:?}; give each a name of its own"
+            );
             fields.refuse("name", &reason);
         }
         name
@@ -198,7 +203,7 @@ pub(super) fn servers(fields: Fields<'_>) -> ServersPlan {
     servers
 }
 
-fn tenant(fields: &Fields<'_>, tenants: &[String]) -> Option<usize> {
+pub(super) fn tenant(fields: &Fields<'_>, tenants: &[String]) -> Option<usize> {
     let index = |value: &DeValue<'_>| {
         let index = tenants.iter().position(|tenant| value.as_str() == Some(tenant));
         index.ok_or_else(|| match tenants {

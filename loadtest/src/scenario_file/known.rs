@@ -1,4 +1,5 @@
-//! The figures that are known of a single group or of dashboards, and those that are known while a phase runs.
+//! The figures that are known of a single group, of dashboards or of consumers, and those that are known while a phase
+//! runs.
 
 use super::figure::Figure;
 
@@ -28,6 +29,9 @@ const OF_CLIENTS: [&str; 9] = [
     "ended",
     "reconnects",
 ];
+/// The figures that are known of consumers of a name.
+const OF_CONSUMERS: [&str; 9] =
+    ["consumed", "consumed per second", "lost", "told", "repeated", "doubled", "reordered", "holes", "gaps"];
 /// The figures that are known while a phase runs.
 const LIVE: [&str; 10] = [
     "notified",
@@ -55,6 +59,22 @@ impl Figure {
         }
         let who = if has_devices { "a single group" } else { "dashboards" };
         Err(format!("{} is not known of {who}; there are {}", self.name, known.join(", ")))
+    }
+
+    /// Checks that the figure is known of consumers.
+    ///
+    /// # Errors
+    /// It is not; the error lists those that are.
+    pub(super) fn check_known_of_consumers(&self) -> Result<(), String> {
+        if OF_CONSUMERS.contains(&self.name) {
+            return Ok(());
+        }
+        Err(format!("{} is not known of consumers; there are {}", self.name, OF_CONSUMERS.join(", ")))
+    }
+
+    /// Returns whether the figure is one of consumers only.
+    pub(super) fn is_of_consumers(&self) -> bool {
+        ["consumed", "consumed per second", "repeated", "holes", "gaps"].contains(&self.name)
     }
 
     /// Checks that the figure is known while a phase runs.

@@ -5,15 +5,18 @@ use super::groups::Described;
 use super::phases::Planned;
 use super::threshold::Threshold;
 use crate::population::memory::FEWEST;
-use crate::population::plan::{Act, Dashboards, Group, Listens, PhasePlan, Plan, Transport};
+use crate::population::plan::{
+    Act, Consumers, Dashboards, Group, Listens, Mode, PhasePlan, Plan, Transport, Watched,
+};
 use crate::protocol::object_kind::ObjectKind;
 
-/// The group or dashboards of a threshold.
+/// The group, dashboards or consumers of a threshold.
 #[derive(Debug, Clone, Copy)]
 enum Of<'a> {
     All,
     Group(&'a Group),
     Dashboards(&'a Dashboards),
+    Consumers(&'a Consumers),
 }
 
 /// Checks that a run of the phase can measure the figure of a threshold. A threshold passes if a mistake elsewhere in
@@ -23,7 +26,9 @@ enum Of<'a> {
 /// A text that says why no run can.
 pub(super) fn check(threshold: &Threshold, described: &Described, planned: &Planned) -> Result<(), String> {
     let has_doubts = match threshold.figure.name {
-        "notified" | "notified per second" | "round trip" => described.has_doubts || planned.has_unknown_acts,
+        "notified" | "notified per second" | "round trip" | "consumed" | "consumed per second" => {
+            described.has_doubts || planned.has_unknown_acts
+        }
         "posts" | "posts per second" | "reads" | "reads per second" | "failed reads" => {
             planned.has_unknown_acts
         }
@@ -53,11 +58,14 @@ pub(super) fn check_name(threshold: &Threshold, described: &Described) -> Result
             of_posts.and_then(|()| if is_of_clients { Err(silent()) } else { Ok(()) })
         }
         Some(Of::Dashboards(_)) => threshold.figure.check_known_of(false).map_err(refused),
+        Some(Of::Consumers(_)) => threshold.figure.check_known_of_consumers().map_err(refused),
         Some(_) => threshold.figure.check_known_of(true).map_err(refused),
         None if described.has_unknown_names => Ok(()),
         None => {
             let there = described.names().join(", ");
-            Err(refused(format!("there are no group and no dashboards {name:?}; there are {there}")))
+            Err(refused(format!(
+                "there are no group, no dashboards and no consumers {name:?}; there are {there}"
+            )))
         }
     }
 }
@@ -68,7 +76,8 @@ fn of_threshold<'p>(threshold: &Threshold, plan: &'p Plan) -> Option<Of<'p>> {
     let group = plan.groups.iter().find(|group| group.name == *name).map(Of::Group);
     let dashboards =
         || plan.dashboards.iter().find(|dashboards| dashboards.name == *name).map(Of::Dashboards);
-    group.or_else(dashboards)
+    let consumers = || plan.consumers.iter().find(|consumers| consumers.name == *name).map(Of::Consumers);
+    group.or_else(dashboards).or_else(consumers)
 }
 
 /// Returns the reason why no run of the phase measures the figure; `None` if a run may measure it.
@@ -79,6 +88,9 @@ fn reason_against(figure: &Figure, of: Of<'_>, plan: &Plan, phase: &PhasePlan) -
         _ => true,
     });
     match figure.name {
+        _ if figure.is_of_consumers() && plan.consumers.is_empty() => Some("there is no [[consumer]]"),
+        "consumed" | "consumed per second" => (!acts.any(|(group, act)| is_consumed(plan, of, group, act)))
+            .then_some("no consumer receives what is posted in this phase"),
         "notified" | "notified per second" => (!acts.any(|(group, act)| is_heard(plan, of, group, act)))
             .then_some("nobody is notified of what is posted in this phase"),
         "round trip" => (!acts.any(|(group, act)| act == Act::Operate && executes(group)))
@@ -110,7 +122,7 @@ fn reason_against(figure: &Figure, of: Of<'_>, plan: &Plan, phase: &PhasePlan) -
 fn is_heard(plan: &Plan, by: Of<'_>, group: &Group, act: Act) -> bool {
     let all = || plan.dashboards.iter();
     match (act, by) {
-        (Act::Operate, Of::Dashboards(_)) | (Act::Reconnect | Act::Read, _) => false,
+        (Act::Operate, Of::Dashboards(_)) | (_, Of::Consumers(_)) | (Act::Reconnect | Act::Read, _) => false,
         (Act::Operate, _) => executes(group),
         (Act::Post(kind), _) => {
             let notifies = group.modes.is_empty() || group.modes.iter().any(|(mode, _)| mode.notifies());
@@ -122,9 +134,24 @@ fn is_heard(plan: &Plan, by: Of<'_>, group: &Group, act: Act) -> bool {
                     Of::All => all().any(watches) || hears_itself(group, kind),
                     Of::Group(_) => hears_itself(group, kind),
                     Of::Dashboards(dashboards) => watches(dashboards),
+                    Of::Consumers(_) => false,
                 }
         }
     }
+}
+
+/// Returns whether any of these consumers receives what a group does.
+fn is_consumed(plan: &Plan, by: Of<'_>, group: &Group, act: Act) -> bool {
+    let both = |(mode, _): &(Mode, u32)| mode.stores() && mode.notifies();
+    let is_journaled = act == Act::Operate || group.modes.is_empty() || group.modes.iter().any(both);
+    let watched = act.object().map_or(Watched::Operations, Watched::Objects);
+    let receives =
+        |consumers: &Consumers| consumers.tenant == group.tenant && consumers.watches.contains(&watched);
+    let is_one = match by {
+        Of::Consumers(consumers) => receives(consumers),
+        _ => plan.consumers.iter().any(receives),
+    };
+    act.posts() && is_journaled && is_one
 }
 
 fn hears_itself(group: &Group, kind: ObjectKind) -> bool {

@@ -54,7 +54,10 @@ fn thresholds_of_a_group_and_those_that_end_a_run_are_checked() {
         ("'p99 of notified of \"d\" <= 1s'", ""),
         ("{ that = 'failed = 0', abort = true, after = '2s' }", ""),
         ("{ that = 'failed of \"g\" = 0' }", ""),
-        ("'failed of \"x\" = 0'", "there are no group and no dashboards \"x\"; there are g, h, d"),
+        (
+            "'failed of \"x\" = 0'",
+            "there are no group, no dashboards and no consumers \"x\"; there are g, h, d",
+        ),
         ("'failed of \"d\" = 0'", "failed is not known of dashboards; there are notified, "),
         ("'server CPU of \"g\" <= 5%'", "server CPU is not known of a single group; there are posts, "),
         ("'lost of \"g\" = 0'", "the devices of g receive nothing"),
@@ -85,4 +88,40 @@ fn thresholds_of_a_group_and_those_that_end_a_run_are_checked() {
     }
     let text = explanation(&parse(&file("{ that = 'failed = 0', abort = true }")).unwrap());
     assert!(text.contains("    failed = 0; from 5 s on, a miss ends the run\n"), "{text}");
+}
+
+#[test]
+fn thresholds_of_consumers_are_checked() {
+    let file = |consumer: &str, threshold: &str| {
+        format!(
+            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\ntransport = \"rest\"\nalarms = 5\n{consumer}\n\
+             [[phase]]\nname = \"p\"\nlasts = \"9s\"\nthresholds = ['{threshold}']\n"
+        )
+    };
+    let (all, events) = ("[[consumer]]\nname = \"c\"", "[[consumer]]\nname = \"c\"\nwatches = \"events\"");
+    for (consumer, threshold, refused) in [
+        (all, "p99 of consumed of \"c\" <= 1s", ""),
+        (all, "holes = 0", ""),
+        (events, "gaps of \"c\" = 0", ""),
+        ("", "gaps = 0", "can never hold: there is no [[consumer]]"),
+        (
+            events,
+            "p99 of consumed <= 1s",
+            "can never hold: no consumer receives what is posted in this phase",
+        ),
+        (all, "p99 of consumed of \"g\" <= 1s", "consumed is not known of a single group"),
+        (
+            all,
+            "posts per second of \"c\" >= 1/s",
+            "posts per second is not known of consumers; there are consumed, ",
+        ),
+    ] {
+        match (parse(&file(consumer, threshold)).map(drop), refused) {
+            (result, "") => assert_eq!(result, Ok(()), "{threshold}"),
+            (result, reason) => {
+                let error = result.expect_err(threshold);
+                assert!(error.contains(reason), "{threshold}: {error}");
+            }
+        }
+    }
 }

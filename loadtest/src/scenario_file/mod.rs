@@ -3,17 +3,17 @@
 //! figures.
 //!
 //! Reading order: this file (the parts of a file), [`fields`] and [`mistakes`] (how a table is read), [`groups`],
-//! [`requests`] and [`phases`] (devices, their own requests, their rates, faults), [`load`] (scenarios of the command
-//! line), [`threshold`], [`abort`],
-//! [`figure`] and [`words`] (the verdict and its terms), [`check`] (the explanation of a file), [`run`] (the phases),
-//! [`sample`], [`live`] and [`metrics`] (the measurements of each second), [`outcome`] (the result), [`html`],
-//! [`chart`] and [`junit`] (other forms of the
+//! [`requests`], [`consumers`] and [`phases`] (devices, their own requests, consumers, rates, faults), [`load`]
+//! (scenarios of the command line), [`threshold`], [`abort`], [`figure`] and [`words`] (the verdict and its terms),
+//! [`check`] (the explanation of a file), [`run`] (the phases), [`sample`], [`live`] and [`metrics`] (the
+//! measurements of each second), [`outcome`] (the result), [`html`], [`chart`] and [`junit`] (other forms of the
 //! result), [`compare`] (the comparison of two results).
 
 mod abort;
 mod chart;
 mod check;
 mod compare;
+mod consumers;
 mod fields;
 mod figure;
 mod groups;
@@ -189,8 +189,12 @@ fn population<'t>(fields: &Fields<'t>, mistakes: &'t Mistakes<'t>) -> Described 
     for table in fields.tables("dashboard", "[[dashboard]]") {
         described.add_dashboards(below(table, "dashboard"));
     }
+    for table in fields.tables("consumer", "[[consumer]]") {
+        described.add_consumers(below(table, "consumer"), mistakes);
+    }
     let plan = &described.plan;
-    if plan.groups.is_empty() && (plan.servers.is_some() || !plan.dashboards.is_empty()) {
+    let has_clients = !plan.dashboards.is_empty() || !plan.consumers.is_empty();
+    if plan.groups.is_empty() && (plan.servers.is_some() || has_clients) {
         fields.refuse_lacking("there are no devices; write [[group]]");
     }
     described

@@ -66,7 +66,9 @@ fn online(fields: &Fields<'_>, described: &Described, mistakes: &Mistakes<'_>) -
                 let there = described.names().join(", ");
                 mistakes.add(
                     at,
-                    format!("online: there are no group and no dashboards {name:?}; there are {there}"),
+                    format!(
+                        "online: there are no group, no dashboards and no consumers {name:?}; there are {there}"
+                    ),
                 );
             }
             continue;

@@ -23,6 +23,8 @@ const DURABILITY: &str = include_str!("../../scenarios/durability.toml");
 const DATA: &str = include_str!("../../scenarios/data.toml");
 const INVENTORY: &str = include_str!("../../scenarios/inventory.toml");
 const DAY: &str = include_str!("../../scenarios/day.toml");
+const CONSUMERS: &str = include_str!("../../scenarios/consumers.toml");
+const CONSUMER_CHAOS: &str = include_str!("../../scenarios/consumer-chaos.toml");
 const LOAD: &str = "name = \"x\"\n[[phase]]\nname = \"p\"\n[[phase.load]]\nscenario = \"fanout\"\nclients = 7\nkind = \
     \"event\"\nsettle = 1\n";
 const README: &str = include_str!("../../README.md");
@@ -185,6 +187,7 @@ fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
     assert_eq!([FLEET, HOLD, DURABILITY, DATA, INVENTORY].map(clients), [10_050, 18_000, 0, 0, 0]);
+    assert_eq!([CONSUMERS, CONSUMER_CHAOS].map(clients), [109, 4]);
     let in_readme: Vec<&str> =
         README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(in_readme[0].lines().count() <= 20);
@@ -251,7 +254,7 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         ("[phase.online]\ng = \"0..4\"", "x.toml:9: online of \"g\": there are only 3 clients"),
         (
             "[phase.online]\nh = 1",
-            "x.toml:9: online: there are no group and no dashboards \"h\"; there are g",
+            "x.toml:9: online: there are no group, no dashboards and no consumers \"h\"; there are g",
         ),
         ("[phase.online]\ng = \"some\"", "x.toml:9: online of \"g\": \"some\" is not a rate; write a number"),
         (
@@ -278,7 +281,7 @@ fn errors_of_groups_and_faults_name_the_line_and_the_allowed_values() {
         ("[[phase]]\nname = \"q\"", "x.toml:8: phase \"q\": it needs `lasts`, such as \"30s\""),
         (
             "[[group]]\nname = \"g\"\ncount = 1",
-            "x.toml:9: group \"g\": there are two groups or [[dashboard]]s \"g\"",
+            "x.toml:9: group \"g\": there are two groups, [[dashboard]]s or [[consumer]]s \"g\"",
         ),
         (
             "[[group]]\nname = \"h\"\ncount = 0",

@@ -143,6 +143,18 @@ impl Connection {
         })
     }
 
+    /// Waits for more of a body that arrives piece by piece, and adds it to `to`. Returns whether the response goes on.
+    ///
+    /// # Errors
+    /// Fails like [`Self::receive`].
+    pub(crate) async fn receive_more(&mut self, to: &mut Vec<u8>) -> Result<bool, Error> {
+        while self.parser.body().is_empty() && !self.parser.is_done() {
+            poll_fn(|context| self.poll_read_some(context)).await?;
+        }
+        self.parser.take_body(to);
+        Ok(!self.parser.is_done())
+    }
+
     /// Waits for the head of the response, which precedes the body by far when a poll is held. A response
     /// with another status than 200 is awaited completely; [`Self::receive`] returns it.
     ///

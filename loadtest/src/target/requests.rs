@@ -76,6 +76,11 @@ impl Target {
         self.head("GET", path, ACCEPT, "").into_bytes()
     }
 
+    /// Returns a complete GET request for a stream of server-sent events, with these complete header lines.
+    pub(crate) fn get_events(&self, path: &str, headers: &str) -> Vec<u8> {
+        self.head("GET", path, &format!("Accept: text/event-stream\r\n{headers}"), "").into_bytes()
+    }
+
     /// Returns a complete DELETE request.
     pub(crate) fn delete(&self, path: &str) -> Vec<u8> {
         self.head("DELETE", path, ACCEPT, "").into_bytes()

@@ -70,6 +70,11 @@ impl ResponseParser {
         &self.body
     }
 
+    /// Moves the body that was decoded so far to the end of `to`.
+    pub(crate) fn take_body(&mut self, to: &mut Vec<u8>) {
+        to.append(&mut self.body);
+    }
+
     /// Parses the next bytes of the stream.
     ///
     /// # Errors

@@ -41,7 +41,8 @@ impl Scope {
         Self { lanes: devices.start * TOPICS..devices.end * TOPICS, topics }
     }
 
-    fn contains(&self, lane: u32) -> bool {
+    /// Returns whether a lane belongs to it.
+    pub(crate) fn contains(&self, lane: u32) -> bool {
         self.lanes.contains(&lane) && self.topics.contains(&(lane % TOPICS))
     }
 
@@ -71,6 +72,16 @@ struct Row {
     sent: u64,
     /// The time of its 201 response, if it had one.
     acknowledged: Option<u64>,
+}
+
+/// A post of an object that is stored and notified if it is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Promised {
+    pub(crate) lane: u32,
+    pub(crate) sequence: u32,
+    pub(crate) due: u64,
+    /// The time of its 201 response, if it had one.
+    pub(crate) acknowledged: Option<u64>,
 }
 
 /// A session of a client.
@@ -256,6 +267,17 @@ impl SessionLedger {
         }
         self.deliveries += other.deliveries;
         self.unexpected.extend(other.unexpected);
+    }
+
+    /// Returns the posts of objects that are stored and notified if they are accepted.
+    pub(crate) fn promised(&self) -> impl Iterator<Item = Promised> + '_ {
+        let rows = self.rows.iter().filter(|row| row.promise.stores && row.promise.notifies);
+        rows.map(|&Row { lane, sequence, due, acknowledged, .. }| Promised {
+            lane,
+            sequence,
+            due,
+            acknowledged,
+        })
     }
 
     /// Returns the number of clients with a session at present.
