@@ -1,28 +1,45 @@
 //! Named consumers: their noun, `seek`, and `tail`, which acknowledges what it printed.
 
-use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr};
 
 use super::*;
 
-/// Starts `tail` and waits until it reads. Returns the program and its lines on standard error.
-fn tail(directory: &Path, arguments: &[&str]) -> (Child, impl Iterator<Item = String>) {
-    let mut command = Program::command(directory, &[&["consumer", "tail"], arguments].concat());
-    command.env("XDG_CONFIG_HOME", directory).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut tailing = command.spawn().unwrap();
-    let mut said = BufReader::new(tailing.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let line = said.next().unwrap();
-    assert!(line.starts_with("reading behind position "), "{line}");
-    (tailing, said)
+/// A running `tail`; it is killed when dropped, also by a test that fails.
+struct Tail {
+    child: Child,
+    /// The lines of standard error.
+    said: Lines<BufReader<ChildStderr>>,
 }
 
-/// Waits for the end of a `tail` that succeeds, and returns what it printed.
-async fn ended(mut tailing: Child) -> Vec<Value> {
-    let end = async || tailing.try_wait().unwrap();
-    let status = eventually_within(Duration::from_secs(20), "the end of the command", end).await;
-    assert!(status.success(), "{status}");
-    let printed = std::io::read_to_string(tailing.stdout.take().unwrap()).unwrap();
-    printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+impl Tail {
+    /// Starts `tail` and waits until it reads.
+    fn start(directory: &Path, arguments: &[&str]) -> Self {
+        let mut command = Program::command(directory, &[&["consumer", "tail"], arguments].concat());
+        command.env("XDG_CONFIG_HOME", directory).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut tail = Self { child, said };
+        let line = tail.said.next().unwrap().unwrap();
+        assert!(line.starts_with("reading behind position "), "{line}");
+        tail
+    }
+
+    /// Waits for its end, which must be a success, and returns the lines that it printed.
+    async fn printed(mut self) -> Vec<Value> {
+        let end = async || self.child.try_wait().unwrap();
+        let status = eventually_within(Duration::from_secs(20), "the end of the command", end).await;
+        assert!(status.success(), "{status}");
+        let printed = std::io::read_to_string(self.child.stdout.take().unwrap()).unwrap();
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
 }
 
 fn types(notifications: &[Value]) -> Vec<&str> {
@@ -60,17 +77,17 @@ async fn what_was_printed_is_acknowledged_and_seek_goes_back() {
         admin.raise_alarm(&device, kind).await;
     }
 
-    let first = ended(tail(here, &["billing", "--count", "2"]).0).await;
+    let first = Tail::start(here, &["billing", "--count", "2"]).printed().await;
 
     assert_eq!(types(&first), ["hot", "cold"]);
     let consumer: Value = serde_json::from_str(&printed(here, &["consumer", "get", "billing"], "")).unwrap();
     assert_eq!(consumer["position"], first[1]["position"]);
     // The next one waits for what comes.
-    let (waiting, _said) = tail(here, &["billing", "--count", "2"]);
+    let waiting = Tail::start(here, &["billing", "--count", "2"]);
     admin.raise_alarm(&device, "loud").await;
-    assert_eq!(types(&ended(waiting).await), ["wet", "loud"]);
+    assert_eq!(types(&waiting.printed().await), ["wet", "loud"]);
     let position = first[0]["position"].to_string();
-    let again = ended(tail(here, &["billing", "--from", &position, "--count", "1"]).0).await;
+    let again = Tail::start(here, &["billing", "--from", &position, "--count", "1"]).printed().await;
     assert_eq!(again, first[1..]);
     let sought =
         printed(here, &["consumer", "seek", "billing", &position, "-o", "csv", "--columns", "position"], "");
@@ -96,13 +113,13 @@ async fn tail_goes_on_after_a_restart_and_ends_when_another_takes_over() {
     printed(here, &["login", server.base(), "--user", USER], ADMIN_PASSWORD);
     let device = admin.create_device("pump").await;
     printed(here, &["consumer", "create", "--name", "billing", "--channels", "/alarms/*"], "");
-    let (mut tailing, mut said) = tail(here, &["billing"]);
-    let mut lines = BufReader::new(tailing.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut tail = Tail::start(here, &["billing"]);
+    let mut lines = BufReader::new(tail.child.stdout.take().unwrap()).lines().map_while(Result::ok);
     admin.raise_alarm(&device, "hot").await;
     assert!(lines.next().unwrap().contains("hot"));
 
     drop(server);
-    let warning = said.next().unwrap();
+    let warning = tail.said.next().unwrap().unwrap();
     assert!(warning.starts_with("warning: http://"), "{warning}");
     let server = start();
     let admin = Caller::new(server.base(), Some((USER, ADMIN_PASSWORD)));
@@ -114,9 +131,9 @@ async fn tail_goes_on_after_a_restart_and_ends_when_another_takes_over() {
     // The poll of `tail` may begin after this one, and then takes over itself.
     let end = async || {
         admin.get(taken).await;
-        tailing.try_wait().unwrap()
+        tail.child.try_wait().unwrap()
     };
     let status = eventually_within(Duration::from_secs(20), "the end of the command", end).await;
     assert_eq!(status.code(), Some(5));
-    assert!(said.any(|line| line.contains("another reader")));
+    assert!(tail.said.any(|line| line.unwrap().contains("another reader")));
 }
