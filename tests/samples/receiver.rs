@@ -1,4 +1,4 @@
-//! A receiver of a webhook that fails as it is told, checks every signature, and remembers what it accepted.
+//! A receiver of a webhook that fails as the test plans, checks every signature, and remembers what it accepted.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use serde_json::Value;
 /// The secret of the signatures.
 pub(crate) const SECRET: &str = "secret of the webhook";
 
-/// What the receiver does with a request.
+/// A way in which the receiver treats a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Behaviour {
     /// It reads the request and never responds.
@@ -128,7 +128,7 @@ impl State {
 }
 
 fn respond(mut stream: &TcpStream, status: u16) {
-    // Who follows with a GET gets 204, and has lost the content.
+    // A client that follows with a GET gets 204, and has lost the content.
     let more = if status == 302 { "Location: /elsewhere\r\n" } else { "" };
     let head =
         format!("HTTP/1.1 {status} As planned\r\nContent-Length: 0\r\nConnection: close\r\n{more}\r\n");

@@ -316,7 +316,7 @@ async fn gap_of_a_consumer_is_as_the_document_of_streams_says() {
     let batch = admin.read("/notification/consumers/small/notifications").await;
     check_message("NotificationBatch", &batch);
     assert_eq!((&batch["recovered"], &batch["missed"]["from"]), (&json!(false), &json!(1)));
-    // What the alarm about the lapse changed may be missing, too.
+    // The alarm about the lapse, and the object that has it, may be missing, too.
     assert!(batch["missed"]["to"].as_i64().unwrap() >= 2, "{batch}");
     let (name, gap) = Events::open(&admin, "small").await.next().await;
     assert_eq!(name, "gap");
