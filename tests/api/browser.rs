@@ -33,6 +33,11 @@ fn sample_page_shows_alarms_as_they_change() {
     play("samples.mjs", || node::output_of("python3", &["--version"]).map(drop));
 }
 
+#[test]
+fn event_source_of_a_browser_reads_a_named_consumer() {
+    play("consumer.mjs", || Ok(()));
+}
+
 fn suite() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser")
 }
