@@ -103,7 +103,7 @@ async fn webhook_gets_everything_whatever_fails() {
         Sample::run(command.env("WEBHOOK_SECRET", SECRET))
     };
     use Behaviour::{Hang, Refuse, Reset, Swallow};
-    receiver.plan([Refuse(500), Reset, Hang, Swallow, Refuse(302), Refuse(401), Refuse(429)]);
+    receiver.plan([Refuse(302), Refuse(500), Reset, Hang, Swallow, Refuse(401), Refuse(429)]);
     source.raise(10).await;
 
     let bridge = run(&source, &receiver);
