@@ -120,6 +120,12 @@ impl Fixture {
                 let rule = json!({"maximumAge": 36_500, "type": format!("{SECRET} {number}")});
                 id(admin.create("/retention/retentions", &rule).await)
             }
+            "consumer" => {
+                let name = format!("{SECRET}{number}");
+                let body = json!({"name": name, "channels": ["/alarms/*"]});
+                admin.create("/notification/consumers", &body).await;
+                name
+            }
             "session" => {
                 let user = format!("{SECRET}{number}");
                 let session = self.server.user_with(&user, &["ROLE_ALARM_READ"]).await.session().await;

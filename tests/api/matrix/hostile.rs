@@ -40,7 +40,7 @@ const VALUES: [&str; 12] = [
     "%F0%9F%92%A9",
 ];
 /// Every parameter of a collection or a deletion.
-const PARAMETERS: [&str; 37] = [
+const PARAMETERS: [&str; 40] = [
     "pageSize",
     "currentPage",
     "withTotalPages",
@@ -78,9 +78,18 @@ const PARAMETERS: [&str; 37] = [
     "deviceId",
     "bulkOperationId",
     "withDeleted",
+    "maxCount",
+    "wait",
+    "acknowledge",
 ];
 /// Members that some resource reads.
-const MEMBERS: [&str; 61] = [
+const MEMBERS: [&str; 67] = [
+    "channels",
+    "start",
+    "maxAge",
+    "maxBytes",
+    "position",
+    "acknowledged",
     "id",
     "name",
     "type",
