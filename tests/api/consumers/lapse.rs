@@ -73,7 +73,10 @@ async fn lapse_of_one_consumer_leaves_others_alone() {
     consumer(&admin, "patient", &["/events/*"]).await;
     lapsed(&admin, &device, "slow").await;
     assert_eq!(read(&admin, "patient", 4).await.len(), 4);
-    admin.put(&format!("{CONSUMERS}/slow"), &json!({"position": "earliest"})).await.expect(200);
+    admin
+        .put(&format!("{CONSUMERS}/slow"), &json!({"position": "earliest", "maxBytes": 1 << 20}))
+        .await
+        .expect(200);
     let sought = shown(&admin, "slow").await;
     assert_eq!(sought["state"], "ACTIVE", "the journal still has them for the other one");
 }

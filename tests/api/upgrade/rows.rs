@@ -303,4 +303,19 @@ pub(super) const ROWS: &[Rows] = &[
             VALUES ('main', 'token1', 'mia', 'hash', 'shell', '{READ}', '2026-03-04', '2099-03-04', '2099-03-04')",
         &[],
     ),
+    since(
+        41,
+        "INSERT INTO journals (tenant, is_written, first, newest, bytes, newest_at)
+            VALUES ('main', true, 1, 2, 100, now());
+        INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) VALUES
+            ('main', 1, now(), 50, 3, 101, '{\"realtimeAction\":\"DELETE\",\"data\":\"201\"}'),
+            ('main', 2, now(), 100, 3, 101, '{\"realtimeAction\":\"DELETE\",\"data\":\"202\"}');
+        INSERT INTO consumers (tenant, name, owner, channels, created_at, max_age, max_bytes, position, position_at, bytes)
+            VALUES ('main', 'billing', 'admin', '{/alarms/*}', '2026-03-04', 604800, 65536, 1, now(), 50)",
+        &[
+            ("/notification/consumers/billing", "/backlog/notifications", "1"),
+            ("/notification/consumers/billing/notifications", "/notifications/0/channel", "\"/alarms/101\""),
+            ("/notification/consumers/billing/notifications", "/notifications/0/data/data", "\"202\""),
+        ],
+    ),
 ];
