@@ -142,9 +142,10 @@ impl ConsumerReader {
         &self.request.consumer
     }
 
-    /// Leaves out all notifications up to a position, which the client has or will get otherwise.
+    /// Leaves out all notifications up to a position, which the client has or will get otherwise, and which it has to
+    /// acknowledge.
     pub(crate) fn skip(&mut self, to: JournalPosition) {
-        self.skipped = to;
+        (self.skipped, self.sent) = (to, to);
     }
 
     /// Returns what the consumer missed and has not acknowledged.
@@ -295,8 +296,10 @@ impl ConsumerReader {
             Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
             Some(Reason::Rights) => Ok(Some(Interruption::Changed)),
             Some(Reason::Changed) => {
+                let unseen = self.signal.unless_seen();
                 let (readers, consumer) = (&self.readers, &*self.request.consumer);
                 let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
+                unseen.seen();
                 match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
                     ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
                     state if state.has_lapsed || state.position != self.acknowledged.position => {

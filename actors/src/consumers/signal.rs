@@ -62,9 +62,32 @@ impl Signal {
         }
     }
 
+    /// Notes the change again when the result is dropped, unless it was seen by then.
+    pub(super) fn unless_seen(&self) -> Unseen<'_> {
+        Unseen(Some(self))
+    }
+
     /// Waits until the reader is woken after this is polled for the first time.
     pub(super) fn raised(&self) -> tokio::sync::futures::Notified<'_> {
         self.raised.notified()
+    }
+}
+
+/// A change that a reader is about to look at. The look may be given up.
+pub(super) struct Unseen<'a>(Option<&'a Signal>);
+
+impl Unseen<'_> {
+    /// Notes that the reader has seen it.
+    pub(super) fn seen(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unseen<'_> {
+    fn drop(&mut self) {
+        if let Some(signal) = self.0 {
+            signal.state.fetch_or(CHANGED, Ordering::AcqRel);
+        }
     }
 }
 
@@ -85,5 +108,14 @@ mod tests {
         signal.supersede();
         assert_eq!(signal.take(), Some(Reason::Superseded));
         assert_eq!(signal.take(), Some(Reason::Superseded));
+    }
+
+    #[test]
+    fn change_is_taken_again_if_the_reader_gave_up_to_look_at_it() {
+        let signal = Signal::default();
+        drop(signal.unless_seen());
+        assert_eq!(signal.take(), Some(Reason::Changed));
+        signal.unless_seen().seen();
+        assert_eq!(signal.take(), None);
     }
 }

@@ -16,7 +16,7 @@ use platform_front::tls::Tls;
 use platform_model::error::Error;
 use platform_model::links::Links;
 use platform_store::Database;
-use platform_store::consumers::lapse;
+use platform_store::consumers::{self, lapse};
 use platform_store::data::binaries;
 use platform_store::data::measurements::partitions::make_partitions;
 use platform_store::devices::credentials;
@@ -167,11 +167,14 @@ impl Jobs<'_> {
         Job::every(Duration::from_millis(500), "consumers", run).first_after_pause()
     }
 
-    /// Measures the backlogs of consumers.
+    /// Measures the backlogs of consumers, and ends journals without any.
     fn consumer_figures(&self) -> Job {
         let database = self.database();
-        Job::every(15 * SECOND, "consumer-figures", async move || lapse::measure(&database).await)
-            .first_after(AFTER_START)
+        let run = async move || {
+            consumers::end_unused_journals(&database).await?;
+            lapse::measure(&database).await
+        };
+        Job::every(15 * SECOND, "consumer-figures", run).first_after(AFTER_START)
     }
 
     /// Continues bulk updates of alarms whose server has died. The lease outlives two failed renewals.

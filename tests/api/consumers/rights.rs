@@ -64,6 +64,11 @@ async fn consumers_are_deleted_with_their_owner() {
     consumer(&owner, "owned", &["/alarms/*"]).await;
     admin.delete("/user/<tenant>/users/owner").await.expect(204);
     admin.get(&format!("{CONSUMERS}/owned")).await.expect(404);
+    until("the journal ends", async || {
+        let rows = server.rows("SELECT is_written FROM journals WHERE tenant = $1", &[]).await;
+        !rows[0].get::<_, bool>(0)
+    })
+    .await;
 }
 
 #[tokio::test]

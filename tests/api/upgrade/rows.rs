@@ -310,7 +310,8 @@ pub(super) const ROWS: &[Rows] = &[
         INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) VALUES
             ('main', 1, now(), 50, 3, 101, '{\"realtimeAction\":\"DELETE\",\"data\":\"201\"}'),
             ('main', 2, now(), 100, 3, 101, '{\"realtimeAction\":\"DELETE\",\"data\":\"202\"}');
-        INSERT INTO consumers (tenant, name, owner, channels, created_at, max_age, max_bytes, position, position_at, bytes)
+        INSERT INTO consumers
+            (tenant, name, owner, channels, created_at, max_age, max_bytes, position, position_at, bytes)
             VALUES ('main', 'billing', 'admin', '{/alarms/*}', '2026-03-04', 604800, 65536, 1, now(), 50)",
         &[
             ("/notification/consumers/billing", "/backlog/notifications", "1"),

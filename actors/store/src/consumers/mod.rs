@@ -36,6 +36,7 @@ const DELETE: &str = include_str!("../../../../sql/queries/consumers/delete.sql"
 const COUNT: &str = include_str!("../../../../sql/queries/consumers/count.sql");
 const LOCK_JOURNAL: &str = include_str!("../../../../sql/queries/journals/lock.sql");
 const END_UNUSED: &str = include_str!("../../../../sql/queries/journals/end_unused.sql");
+const LIST_UNUSED: &str = include_str!("../../../../sql/queries/journals/list_unused.sql");
 const FIND_PLACE: &str = include_str!("../../../../sql/queries/journals/find_place.sql");
 
 /// The tables of a consumer as it is shown. The reader counts only while its server lives.
@@ -227,7 +228,21 @@ async fn lock_journal(client: &impl GenericClient, tenant: &TenantId) -> Result<
     row.map(locked).transpose()
 }
 
-/// Ends the journal of a tenant unless it has consumers. One transaction.
+/// Ends the journals of tenants without consumers, for example after the owner of the last one was deleted. One
+/// transaction for each.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn end_unused_journals(database: &Database) -> Result<()> {
+    let unused = database.loader().await?.rows(LIST_UNUSED, &[]).await?;
+    for row in unused {
+        end_unused_journal(database, &TenantId::parse(row.try_get(0)?)?).await?;
+    }
+    Ok(())
+}
+
+/// Ends the journal of a tenant unless it has consumers. One transaction. The journal is locked first, as by those who
+/// create a consumer, so that the check sees their consumers.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
