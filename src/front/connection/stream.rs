@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use actix_rt::net::TcpStream;
 use actix_server::GracefulShutdownSignal;
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
 use crate::tls::{self, Accepted, Socket, Tls};
@@ -89,20 +89,19 @@ impl Stream {
         }
     }
 
-    /// Returns whether the connection's task has read everything that arrived, including a close. The result is as of
-    /// the last time that the worker polled the operating system for events. An encrypted stream may always have more
-    /// to read, so the result is `false` for it.
+    /// Returns whether the connection's task has read everything that has arrived by now, including a close. An
+    /// encrypted stream may always have more to read, so the result is `false` for it.
     pub fn has_been_read(&self) -> bool {
         match self {
-            Self::Plain(tcp) => tcp.try_io(Interest::READABLE, || Ok(())).is_err(),
+            Self::Plain(tcp) => peek(tcp).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock),
             Self::Tls(_) => false,
         }
     }
 
     /// See [`ConnectionHandle::peer_is_gone`](super::ConnectionHandle::peer_is_gone).
-    pub(crate) fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
+    pub fn peer_is_gone(&mut self, cx: &Context<'_>) -> bool {
         match self {
-            Self::Plain(tcp) => match SockRef::from(&*tcp).peek(&mut [MaybeUninit::uninit()]) {
+            Self::Plain(tcp) => match peek(tcp) {
                 Ok(bytes) => bytes == 0,
                 Err(error) => error.kind() != io::ErrorKind::WouldBlock,
             },
@@ -116,6 +115,12 @@ impl Stream {
             }
         }
     }
+}
+
+/// Returns how many bytes have arrived, at most one; none is a close. The operating system is called, because the events
+/// that the worker knows are as old as its last turn, and a close that came after them would go unnoticed.
+fn peek(tcp: &TcpStream) -> io::Result<usize> {
+    SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()])
 }
 
 /// Limits the unsent bytes that the operating system accepts. By default it accepts megabytes of a response at once,
@@ -175,5 +180,48 @@ impl AsyncWrite for Stream {
             Self::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::task::Waker;
+
+    use super::*;
+
+    /// A connection whose worker has polled it and noticed nothing, and its client.
+    async fn waiting() -> (Stream, std::net::TcpStream) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client =
+            std::net::TcpStream::connect(listener.local_addr().expect("an address")).expect("a client");
+        let (accepted, _) = listener.accept().expect("a connection");
+        accepted.set_nonblocking(true).expect("an option");
+        let mut stream = Stream::plain(TcpStream::from_std(accepted).expect("a stream"));
+        let mut bytes = [0];
+        let mut buffer = ReadBuf::new(&mut bytes);
+        std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut stream).poll_read(cx, &mut buffer).is_pending()))
+            .await;
+        (stream, client)
+    }
+
+    /// Neither test lets the worker poll the operating system for events after the client has acted.
+    #[tokio::test]
+    async fn close_that_the_worker_has_not_noticed_counts() {
+        let (mut stream, client) = waiting().await;
+        assert!(stream.has_been_read() && !stream.peer_is_gone(&Context::from_waker(Waker::noop())));
+
+        drop(client);
+
+        assert!(!stream.has_been_read() && stream.peer_is_gone(&Context::from_waker(Waker::noop())));
+    }
+
+    #[tokio::test]
+    async fn request_that_the_worker_has_not_noticed_is_no_close() {
+        let (mut stream, mut client) = waiting().await;
+
+        client.write_all(b"GET").expect("a request");
+
+        assert!(!stream.has_been_read() && !stream.peer_is_gone(&Context::from_waker(Waker::noop())));
     }
 }

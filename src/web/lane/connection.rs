@@ -154,9 +154,8 @@ impl Connection {
     /// Waits for the response to the held poll. Resolves to `None` when a space is due, which keeps proxies from
     /// closing the connection.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Text>>> {
-        // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). The read detects
-        // a close that the operating system reported before this turn of the worker. Bytes that arrive belong to a
-        // later request; they are kept.
+        // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). Bytes that arrive
+        // belong to a later request; they are kept.
         let is_over = loop {
             // With this many bytes unread, nothing more is read, so a close could not be detected.
             if self.unread.len() >= HEAD_BYTES {
@@ -168,13 +167,15 @@ impl Connection {
                 Poll::Pending => break false,
             }
         };
-        let State::Holding(hold) = &mut self.state else { return Poll::Pending };
+        let (State::Holding(hold), Some(stream)) = (&mut self.state, &mut self.stream) else {
+            return Poll::Pending;
+        };
         if is_over {
             // If requests remain, actix-http processes them and then closes the connection.
             hold.head.closes |= self.unread.is_empty();
             return Poll::Ready(Ok(Some(hold.poll.end_empty())));
         }
-        match hold.poll.poll_text(cx, |_| false) {
+        match hold.poll.poll_text(cx, |cx| stream.peer_is_gone(cx)) {
             Poll::Ready(text) => Poll::Ready(Ok(Some(text))),
             Poll::Pending => self.deadline.poll(cx).map(|()| Ok(None)),
         }

@@ -1,5 +1,7 @@
 //! A Bayeux client over long polling.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::rest::{Caller, Response};
@@ -151,7 +153,10 @@ impl Session {
             let rest = leave().await;
             let kind = format!("type {n}");
             self.caller.raise_alarm(device, &kind).await;
-            let told = self.receive(1).await;
+            let Ok(told) = tokio::time::timeout(Duration::from_secs(20), self.receive(1)).await else {
+                self.caller.raise_alarm(device, "later").await;
+                panic!("round {n} received nothing, and after a second alarm {:?}", self.receive(1).await);
+            };
             assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!(kind)), "round {n}");
             drop(rest);
         }
