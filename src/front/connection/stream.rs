@@ -117,8 +117,8 @@ impl Stream {
     }
 }
 
-/// Returns how many bytes have arrived, at most one; none is a close. The operating system is called, because the events
-/// that the worker knows are as old as its last turn, and a close that came after them would go unnoticed.
+/// Returns how many bytes have arrived, at most one; none is a close. The operating system is called, because the
+/// events that the worker knows are as old as its last turn, and a close that came after them would go unnoticed.
 fn peek(tcp: &TcpStream) -> io::Result<usize> {
     SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()])
 }

@@ -154,8 +154,8 @@ impl Connection {
     /// Waits for the response to the held poll. Resolves to `None` when a space is due, which keeps proxies from
     /// closing the connection.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Option<Text>>> {
-        // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). Bytes that arrive
-        // belong to a later request; they are kept.
+        // The lane reads first, because bytes written to a peer that is gone are lost silently (B-22). Bytes that
+        // arrive belong to a later request; they are kept.
         let is_over = loop {
             // With this many bytes unread, nothing more is read, so a close could not be detected.
             if self.unread.len() >= HEAD_BYTES {
