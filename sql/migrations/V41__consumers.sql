@@ -73,6 +73,8 @@ CREATE TABLE consumers (
     bytes bigint NOT NULL,
     -- When its backlog exceeded a bound; null after it was read again.
     lapsed_at timestamptz,
+    -- When a server last began to raise the alarm about that; null after it was raised.
+    alarm_begun_at timestamptz,
     -- The notifications that it missed, until the client acknowledges that it knows.
     missed_from bigint,
     missed_to bigint,

@@ -37,7 +37,7 @@ impl Platform {
     pub async fn keep_consumers(&self, links: &Links) -> Result<()> {
         for lapsed in lapse::lapse(&self.database).await? {
             self.consumer_changed(&lapsed.tenant, &lapsed.name);
-            self.raise_alarm_about(lapsed, links).await;
+            self.raise_alarm_about(&lapsed, links).await;
         }
         let ended = |(tenant, here): (TenantId, Arc<super::Tenant>)| {
             let names = here.context().consumers.take_ended();
@@ -47,17 +47,32 @@ impl Platform {
         reading::end_reading(&self.database, &ended).await
     }
 
-    async fn raise_alarm_about(&self, lapsed: Lapsed, links: &Links) {
-        let Lapsed { tenant, name, position, notifications, bytes } = lapsed;
-        tracing::warn!(tenant.id = %tenant, consumer = name, position, notifications, bytes, "a consumer lapsed");
+    /// Raises the alarms about consumers that lapsed while their server ended or while the alarm could not be stored.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn raise_outstanding_alarms(&self, links: &Links) -> Result<()> {
+        for lapsed in lapse::claim_alarms(&self.database).await? {
+            self.raise_alarm_about(&lapsed, links).await;
+        }
+        Ok(())
+    }
+
+    async fn raise_alarm_about(&self, lapsed: &Lapsed, links: &Links) {
+        let (tenant, name) = (&lapsed.tenant, &lapsed.name);
         let text = format!(
-            "The consumer '{name}' lapsed: it has not acknowledged {notifications} notifications ({bytes} bytes) after \
-             position {position}, more or for longer than it may. It continues with the next one when it is read."
+            "The consumer '{name}' lapsed: what it has not acknowledged became more or older than it may. It continues \
+             with the next notification when it is read, and what is lost is in the response."
         );
         let alarm = TenantAlarm { of: CONSUMERS, type_: "ConsumerLapsed", text };
         let origin = Arc::new(Origin::of_server(links.clone()));
-        if let Err(error) = alarm.raise(&self.tenant(&tenant), &origin).await {
-            tracing::warn!(tenant.id = %tenant, %error, "the alarm about a consumer that lapsed could not be raised");
+        let raised = async {
+            alarm.raise(&self.tenant(tenant), &origin).await?;
+            lapse::end_alarm(&self.database, lapsed).await
+        };
+        if let Err(error) = raised.await {
+            let failure = "the alarm about a consumer that lapsed could not be raised and is tried again";
+            tracing::warn!(tenant.id = %tenant, consumer = name, %error, "{failure}");
         }
     }
 

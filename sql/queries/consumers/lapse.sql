@@ -1,5 +1,5 @@
--- Lets the consumers lapse whose backlog exceeds a bound, and returns them: the tenant, the name, the position, and the
--- notifications and bytes of the backlog.
+-- Lets the consumers lapse whose backlog exceeds a bound, and returns them for an alarm about each: the tenant, the name,
+-- the position, and the notifications and bytes of the backlog.
 WITH lapsing AS (
     SELECT
         consumers.tenant,
@@ -32,7 +32,8 @@ WITH lapsing AS (
     FOR UPDATE OF consumers SKIP LOCKED
 )
 UPDATE consumers
-SET lapsed_at = now()
+SET lapsed_at = now(),
+    alarm_begun_at = now()
 FROM lapsing
 WHERE consumers.tenant = lapsing.tenant
     AND consumers.name = lapsing.name

@@ -167,11 +167,12 @@ impl Jobs<'_> {
         Job::every(Duration::from_millis(500), "consumers", run).first_after_pause()
     }
 
-    /// Measures the backlogs of consumers, and ends journals without any.
+    /// Measures the backlogs of consumers, ends journals without any, and raises alarms about lapses that have none.
     fn consumer_figures(&self) -> Job {
-        let database = self.database();
+        let (database, platform, links) = (self.database(), self.platform(), self.links());
         let run = async move || {
             consumers::end_unused_journals(&database).await?;
+            platform.raise_outstanding_alarms(&links).await?;
             lapse::measure(&database).await
         };
         Job::every(15 * SECOND, "consumer-figures", run).first_after(AFTER_START)

@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn consuming(name: &str) -> Value {
+pub(super) fn consuming(name: &str) -> Value {
     json!({"ext": {"ack": true, "com.platform.consumer": {"name": name}}})
 }
 
 /// Connects, acknowledges a batch, and returns the notifications with the number of their batch.
-async fn connect(session: &Session, acknowledged: i64) -> (Vec<Value>, i64) {
+pub(super) async fn connect(session: &Session, acknowledged: i64) -> (Vec<Value>, i64) {
     let more = json!({"ext": {"ack": acknowledged}, "advice": {"timeout": 5000}});
     let answer = session.connect_with(more).await;
     let reply = reply(&answer);
@@ -15,7 +15,7 @@ async fn connect(session: &Session, acknowledged: i64) -> (Vec<Value>, i64) {
     (notifications(&answer).to_vec(), reply["ext"]["ack"].as_i64().unwrap())
 }
 
-fn kinds(notifications: &[Value]) -> Vec<&str> {
+pub(super) fn kinds(notifications: &[Value]) -> Vec<&str> {
     notifications.iter().map(|one| one["data"]["data"]["type"].as_str().unwrap()).collect()
 }
 

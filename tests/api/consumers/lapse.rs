@@ -68,6 +68,21 @@ async fn old_backlog_lapses() {
 }
 
 #[tokio::test]
+async fn lapse_has_an_alarm_although_its_server_ended_before_it_was_raised() {
+    let (server, admin, _) = TestServer::shared().await.with_device("pump").await;
+    consumer(&admin, "orphan", &["/events/*"]).await;
+    let ended = "UPDATE consumers SET lapsed_at = now(), alarm_begun_at = now() - interval '11 seconds' \
+        WHERE tenant = $1";
+    assert_eq!(server.execute(ended, &[]).await, 1);
+    let alarms = async || admin.read("/alarm/alarms?type=plat_ConsumerLapsed").await["alarms"].clone();
+    until("the alarm", async || !alarms().await.as_array().unwrap().is_empty()).await;
+    let text = alarms().await[0]["text"].clone();
+    assert!(text.as_str().unwrap().contains("'orphan'"), "{text}");
+    let open = "SELECT name FROM consumers WHERE tenant = $1 AND alarm_begun_at IS NOT NULL";
+    until("it is raised once", async || server.rows(open, &[]).await.is_empty()).await;
+}
+
+#[tokio::test]
 async fn lapse_of_one_consumer_leaves_others_alone() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     consumer(&admin, "patient", &["/events/*"]).await;
