@@ -27,6 +27,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::auth::{Caller, Listener, RequestSource};
 use crate::csv::{self, Csv};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::head::{Has, Head};
 use crate::http::negotiation::has_accept;
@@ -237,7 +238,7 @@ pub async fn realtime(
     Listener(caller): Listener,
     request: HttpRequest,
     body: UnreadBody,
-    realtime: web::Data<Realtime>,
+    realtime: Component<Realtime>,
 ) -> Result<HttpResponse> {
     respond(Endpoint::Realtime, caller, request, body, realtime).await
 }
@@ -250,7 +251,7 @@ pub async fn operations(
     Listener(caller): Listener,
     request: HttpRequest,
     body: UnreadBody,
-    realtime: web::Data<Realtime>,
+    realtime: Component<Realtime>,
 ) -> Result<HttpResponse> {
     respond(Endpoint::Operations, caller, request, body, realtime).await
 }
@@ -260,7 +261,7 @@ async fn respond(
     caller: Caller,
     request: HttpRequest,
     body: UnreadBody,
-    realtime: web::Data<Realtime>,
+    realtime: Component<Realtime>,
 ) -> Result<HttpResponse> {
     let text = body.read(realtime.platform.limits().bayeux_bytes).await?;
     let answered = answer(endpoint, caller, &request, &text).await?;

@@ -1,7 +1,7 @@
 //! `/v1/oauth/accesstokens`: the access-token service (docs/rules.md#access-tokens; T-01 to T-04, T-07, T-08).
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use platform_actors::Platform;
 use platform_model::body::without_mark;
 use platform_model::error::Error;
@@ -12,6 +12,7 @@ use crate::auth::{Authenticator, RateLimit, RequestSource};
 use crate::http;
 use crate::http::body::UnreadBody;
 use crate::http::client_address;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result, Shape};
 
 /// The largest request body in bytes. The three members need less than a thousandth of it.
@@ -31,9 +32,9 @@ pub struct TokenRequests(pub RateLimit);
 pub async fn create(
     request: HttpRequest,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
-    requests: web::Data<TokenRequests>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
+    requests: Component<TokenRequests>,
 ) -> Result<HttpResponse> {
     let issued = issue(&request, body, &platform, &authenticator, &requests).await;
     issued.map_err(|error| error.shaped(Shape::TokenRequest))

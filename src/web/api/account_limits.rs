@@ -7,6 +7,7 @@ use platform_model::tenancy::account_limits::AccountId;
 
 use crate::auth::{Authenticator, RequestSource};
 use crate::http::client_address;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result, Shape};
 
 /// `GET /v2/<account>/limits`: returns the limits of the account, for the token in the header `X-Auth-Token`. No
@@ -18,8 +19,8 @@ use crate::http::error::{ApiError, Result, Shape};
 pub async fn get(
     request: HttpRequest,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     find(&request, &path, &platform, &authenticator).await.map_err(|error| error.shaped(Shape::LimitsQuery))
 }

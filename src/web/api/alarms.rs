@@ -17,6 +17,7 @@ use platform_store::data::alarms::bulk_updates::NewBulkAlarmUpdate;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody, object_of};
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::paging::Listing;
@@ -57,7 +58,7 @@ pub(crate) async fn create_of(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority =
         caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
@@ -85,7 +86,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 ///
 /// # Errors
 /// The errors of [`list`].
-pub async fn count(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn count(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority =
         caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
@@ -116,7 +117,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::ALARM_READ, Api::Alarm);
     let media_type = head.accepted("alarm")?;
@@ -139,7 +140,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
     let id = AlarmId::parse(&path)?;
@@ -178,7 +179,7 @@ pub async fn update_many(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = head.mode()?;
@@ -211,7 +212,7 @@ pub async fn update_many(
 pub async fn remove_many(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::ALARM_ADMIN)?;
     let mode = head.mode()?;

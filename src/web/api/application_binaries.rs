@@ -25,6 +25,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::api::applications::{self, ApplicationViews};
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::Form;
@@ -58,9 +59,9 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
-    unpacking: web::Data<Unpacking>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
+    unpacking: Component<Unpacking>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = head.accepted_by_name("application")?;

@@ -17,6 +17,7 @@ use platform_store::applications::collection::ApplicationFilter;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -48,8 +49,8 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -76,8 +77,8 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     let media_type = head.accepted("application")?;
@@ -94,8 +95,8 @@ pub async fn get(
 pub async fn list(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     page(&caller, &head, &platform, &views, &ApplicationFilter::Visible).await
@@ -110,8 +111,8 @@ pub async fn list_by_name(
     caller: Caller,
     head: RequestHead,
     name: web::Path<String>,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     page(&caller, &head, &platform, &views, &ApplicationFilter::Named(name.into_inner())).await
@@ -126,8 +127,8 @@ pub async fn list_by_owner(
     caller: Caller,
     head: RequestHead,
     tenant: web::Path<String>,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     page(&caller, &head, &platform, &views, &ApplicationFilter::OwnedBy(TenantId::known(&tenant)?)).await
@@ -143,8 +144,8 @@ pub async fn list_by_tenant(
     caller: Caller,
     head: RequestHead,
     tenant: web::Path<String>,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_READ)?;
     if *tenant != caller.tenant.as_str() {
@@ -177,8 +178,8 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -207,7 +208,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -229,8 +230,8 @@ pub async fn clone(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;

@@ -14,6 +14,7 @@ use platform_store::access::SourceObject;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -28,7 +29,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let mode = head.mode()?;
@@ -53,7 +54,7 @@ pub async fn create(
 /// # Errors
 /// 403 without the role or any such permission, 422 for an invalid parameter, 413 when the query takes too
 /// long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let listing = Listing::of(&head, "auditRecordCollection")?;
     let filter = filter(&listing.query)?;
@@ -77,7 +78,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_READ, Permission::Read)?;
     let media_type = head.accepted("auditRecord")?;
@@ -97,7 +98,7 @@ pub async fn get(
 pub async fn remove_many(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = right(&caller, role::AUDIT_ADMIN, Permission::Admin)?;
     let query = Query::parse(head.query_string());

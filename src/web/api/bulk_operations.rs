@@ -12,6 +12,7 @@ use platform_store::devices::bulk::operations::{
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -25,7 +26,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
@@ -43,7 +44,7 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without ROLE_BULK_OPERATION_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
     let listing = Listing::of(&head, "bulkOperationCollection")?;
     let deleted = match listing.query.flag("withDeleted")? {
@@ -62,7 +63,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_READ)?;
     let media_type = head.accepted("bulkOperation")?;
@@ -82,7 +83,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
@@ -104,7 +105,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let mode = head.mode()?;

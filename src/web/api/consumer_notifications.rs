@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::auth::Caller;
 use crate::auth::channels::ensure_readable;
 use crate::http::address::client_address;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::negotiation::accepted;
@@ -48,7 +49,7 @@ pub async fn poll(
     caller: Caller,
     request: HttpRequest,
     path: web::Path<String>,
-    stop: web::Data<Stop>,
+    stop: Component<Stop>,
 ) -> Result<HttpResponse> {
     let (media_type, text) = poll_of(&caller, &request, (&path, request.query_string()), &stop).await?;
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(text))
@@ -97,7 +98,7 @@ pub async fn events(
     caller: Caller,
     request: HttpRequest,
     path: web::Path<String>,
-    stop: web::Data<Stop>,
+    stop: Component<Stop>,
 ) -> Result<HttpResponse> {
     let last = request.headers().get("last-event-id").map(|value| value.to_str().unwrap_or("not a text"));
     let acknowledged = last.filter(|id| !id.is_empty()).map(|id| parse_position("Last-Event-ID", id));

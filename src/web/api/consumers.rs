@@ -14,6 +14,7 @@ use platform_store::consumers;
 use crate::auth::Caller;
 use crate::auth::channels::{denied, forbidden};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -26,7 +27,7 @@ const TYPE: &str = "notificationConsumer";
 ///
 /// # Errors
 /// 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "notificationConsumerCollection")?;
     let owner = (!caller.roles.has(role::USER_MANAGEMENT_READ)).then_some(&*caller.user);
     let page =
@@ -44,7 +45,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     let (media_type, new) = body.parse(&[TYPE], NewConsumer::parse).await?;
@@ -68,7 +69,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted(TYPE)?;
     let consumer = find(&caller, &platform, &path, role::USER_MANAGEMENT_READ).await?;
@@ -85,7 +86,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     let name = find(&caller, &platform, &path, role::USER_MANAGEMENT_ADMIN).await?.name;
@@ -103,7 +104,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     let name = find(&caller, &platform, &path, role::USER_MANAGEMENT_ADMIN).await?.name;

@@ -22,6 +22,7 @@ use platform_store::applications::users::StoredUser;
 use crate::api::applications::{self, ApplicationViews};
 use crate::auth::{AnyCaller, Caller};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -36,8 +37,8 @@ pub async fn get_bootstrap_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = head.accepted("user")?;
@@ -56,8 +57,8 @@ pub async fn get_bootstrap_user(
 pub async fn get(
     caller: AnyCaller,
     head: RequestHead,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     let media_type = head.accepted("application")?;
@@ -77,8 +78,8 @@ pub async fn update(
     caller: AnyCaller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    views: web::Data<ApplicationViews>,
+    platform: Component<Platform>,
+    views: Component<ApplicationViews>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     head.check_mode()?;
@@ -114,8 +115,8 @@ pub async fn update(
 pub async fn list_subscriptions(
     caller: AnyCaller,
     head: RequestHead,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     let ApplicationUser { application, .. } = acting(&caller, &[UserPurpose::Bootstrap])?;
     let mut listing = Listing::of(&head, "applicationUserCollection")?;
@@ -141,8 +142,8 @@ pub async fn list_subscriptions(
 pub async fn get_settings(
     caller: AnyCaller,
     head: RequestHead,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     let user = acting(&caller, &[UserPurpose::Bootstrap, UserPurpose::Service])?;
     let media_type = head.accepted_json()?;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use platform_actors::Platform;
 use platform_model::users::user::{CurrentUser, User, UserPatch};
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
@@ -34,7 +35,7 @@ fn view(head: &RequestHead) -> Result<UserView> {
 pub async fn get(
     caller: AnyCaller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let AnyCaller(caller) = caller;
     if caller.application.is_none() {
@@ -56,8 +57,8 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_oneself(&platform)?;
     head.check_mode()?;

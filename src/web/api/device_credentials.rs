@@ -17,6 +17,7 @@ use platform_store::devices::credentials::{self, Admitted, Issued, NewPassword};
 
 use crate::auth::{AnyCaller, Caller, RateLimit, RequestSource};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::{RequestHead, client_address};
 
@@ -38,9 +39,9 @@ pub async fn create(
     request: HttpRequest,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
-    polls: web::Data<CredentialPolls>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
+    polls: Component<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
     polls.0.admit(RequestSource::of(client_address(&request)))?;
@@ -71,9 +72,9 @@ pub async fn get(
     request: HttpRequest,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
-    polls: web::Data<CredentialPolls>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
+    polls: Component<CredentialPolls>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_BOOTSTRAP)?;
     polls.0.admit(RequestSource::of(client_address(&request)))?;

@@ -1,14 +1,15 @@
 //! `/platform` and the entry resource of each interface: links and URI templates that clients fill in (C-14).
 //! They hold no data, so they require only the role.
 
+use actix_web::HttpResponse;
 use actix_web::http::header;
-use actix_web::{HttpResponse, web};
 use platform_model::role;
 use serde_json::{Map, Value, json};
 
 use crate::auth::Caller;
 use crate::http::RequestHead;
 use crate::http::compatibility::ClientCompatibility;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 
 /// The entry resource of one interface.
@@ -229,14 +230,14 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 pub async fn platform(
     _: Caller,
     head: RequestHead,
-    compatibility: web::Data<ClientCompatibility>,
+    compatibility: Component<ClientCompatibility>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("platformApi")?;
     let links = head.links();
     let mut body = Map::new();
     body.insert("self".into(), format!("{}/platform", links.base()).into());
     for (name, entry) in PLATFORM {
-        body.insert(name.into(), entry.shown(links.base(), **compatibility));
+        body.insert(name.into(), entry.shown(links.base(), *compatibility));
     }
     Ok(respond(media_type, Value::Object(body)))
 }
@@ -248,7 +249,7 @@ pub async fn platform(
 pub async fn get(
     caller: Caller,
     head: RequestHead,
-    compatibility: web::Data<ClientCompatibility>,
+    compatibility: Component<ClientCompatibility>,
 ) -> Result<HttpResponse> {
     let entry = ENTRIES.into_iter().find(|entry| entry.path == head.path());
     let entry = entry.ok_or_else(|| ApiError::NoSuchPath(head.path().to_owned()))?;
@@ -256,7 +257,7 @@ pub async fn get(
         caller.require_any(entry.roles)?;
     }
     let media_type = head.accepted(entry.media_type)?;
-    Ok(respond(media_type, entry.shown(head.links().base(), **compatibility)))
+    Ok(respond(media_type, entry.shown(head.links().base(), *compatibility)))
 }
 
 fn respond(media_type: String, body: Value) -> HttpResponse {

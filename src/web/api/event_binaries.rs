@@ -19,6 +19,7 @@ use platform_store::data::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part, is_form};
@@ -37,7 +38,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let database = platform.database().clone();
@@ -65,7 +66,7 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let event = WritableEvent::find(caller, &head, &path, &platform).await?;
     match (content_range(&head)?, is_form(&head)) {
@@ -89,7 +90,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let event = WritableEvent::find(caller, &head, &path, &platform).await?;
     if content_range(&head)?.is_some() {
@@ -106,7 +107,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let event = EventId::parse(&path)?;

@@ -15,6 +15,7 @@ use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody, object_of};
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::paging::Listing;
@@ -55,7 +56,7 @@ pub(crate) async fn create_of(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority =
         caller.reads_collection(&platform, role::EVENT_READ, Api::Event, &query, &["source"]).await?;
@@ -86,7 +87,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::EVENT_READ, Api::Event);
     let media_type = head.accepted("event")?;
@@ -108,7 +109,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
     let id = EventId::parse(&path)?;
@@ -140,7 +141,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
     let id = EventId::parse(&path)?;
@@ -164,7 +165,7 @@ pub async fn remove(
 pub async fn remove_many(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::EVENT_ADMIN)?;
     let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;

@@ -11,6 +11,7 @@ use platform_model::users::user::{UserReference, parse_member, parse_user_of_pat
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -24,7 +25,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path).await?;
     let listing = Listing::of(&head, "groupCollection")?;
@@ -43,7 +44,7 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path).await?;
     head.check_mode()?;
@@ -64,7 +65,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let media_type = head.accepted("group")?;
@@ -81,7 +82,7 @@ pub async fn get_by_name(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let media_type = head.accepted("group")?;
@@ -100,7 +101,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path.0).await?;
     head.check_mode()?;
@@ -121,7 +122,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path.0).await?;
     head.check_mode()?;
@@ -138,7 +139,7 @@ pub async fn list_users(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, _) = caller.reads_users(&platform, &path.0).await?;
     let listing = Listing::of(&head, "userReferenceCollection")?;
@@ -160,7 +161,7 @@ pub async fn get_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
     let (tenant, _) = caller.reads_users(&platform, tenant).await?;
@@ -185,7 +186,7 @@ pub async fn add_user(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path.0).await?;
     head.check_mode()?;
@@ -212,7 +213,7 @@ pub async fn remove_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, name) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;
@@ -232,7 +233,7 @@ pub async fn list_of_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     let listing = Listing::of(&head, "groupReferenceCollection")?;

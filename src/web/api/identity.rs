@@ -14,6 +14,7 @@ use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::{RequestHead, reply};
 
@@ -27,7 +28,7 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.mode()?;
     let object = ManagedObjectId::parse(&path)?;
@@ -68,7 +69,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let object = ManagedObjectId::parse(&path)?;
     caller.reaches(&platform, object, &reading(&caller)).await?;
@@ -87,7 +88,7 @@ pub async fn list(
 /// # Errors
 /// 403 for the external id of an object the caller may not see, 404 for an unknown external id, 422 for an
 /// invalid one.
-pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let media_type = head.accepted("externalId")?;
     let (database, pair) = (platform.database(), named(&head)?);
     let (object, id) =
@@ -104,7 +105,7 @@ pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.mode()?;
     let (database, pair) = (platform.database(), named(&head)?);

@@ -21,6 +21,7 @@ use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -35,7 +36,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
@@ -53,7 +54,7 @@ pub async fn create(
 ///
 /// # Errors
 /// 422 for an invalid parameter or query, 413 when it takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
     let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = filter(&listing.query)?;
@@ -133,7 +134,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("managedObject")?;
     let id = ManagedObjectId::parse(&path)?;
@@ -153,7 +154,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
@@ -192,7 +193,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let query = Query::parse(head.query_string());
@@ -216,7 +217,7 @@ pub async fn supported_measurements(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let mut fragments: Vec<String> =
         series(&caller, &path, &platform).await?.into_iter().map(|(fragment, _)| fragment).collect();
@@ -233,7 +234,7 @@ pub async fn supported_series(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let series = series(&caller, &path, &platform).await?;
     let mut series: Vec<String> = series.into_iter().map(|(f, s)| format!("{f}.{s}")).collect();

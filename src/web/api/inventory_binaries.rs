@@ -23,6 +23,7 @@ use platform_store::data::binaries::Upload;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::{self, FRAMING};
 use crate::http::multipart::{Form, Part};
@@ -44,7 +45,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
@@ -68,7 +69,7 @@ pub async fn create(
 ///
 /// # Errors
 /// 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "managedObjectCollection")?;
     let filter = ManagedObjectFilter {
         fragment_type: Some(naming().fragment("IsBinary")),
@@ -107,7 +108,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let id = ManagedObjectId::parse(&path)?;
     caller.sees(&platform, id, WantedReferences::NONE).await?;
@@ -127,7 +128,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     mut body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let id = ManagedObjectId::parse(&path)?;
@@ -163,7 +164,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
     let id = ManagedObjectId::parse(&path)?;

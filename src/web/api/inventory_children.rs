@@ -20,6 +20,7 @@ use platform_store::devices::inventory::links::Children;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -39,7 +40,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: Path,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "managedObjectReferenceCollection")?;
     let of = children(&path.0, &path.1)?;
@@ -69,7 +70,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: ChildPath,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("managedObjectReference")?;
     let (of, child) = (children(&path.0, &path.1)?, ManagedObjectId::parse(&path.2)?);
@@ -91,7 +92,7 @@ pub async fn create(
     head: RequestHead,
     path: Path,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.child_reference_mode()?;
     let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };
@@ -121,7 +122,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: ChildPath,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let mode = head.child_reference_mode()?;
     let origin = Origin { mode, ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)? };

@@ -14,6 +14,7 @@ use platform_store::devices::inventory::collection::list_managed_objects;
 use platform_store::devices::inventory::links::add_references;
 
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -28,7 +29,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "managedObjectReferenceCollection")?;
     let block = Parents::find(&caller, &platform, &path.0, &path.1).await?;
@@ -53,7 +54,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("managedObjectReference")?;
     let parent = ManagedObjectId::parse(&path.2)?;

@@ -1,7 +1,7 @@
 //! `/measurement/measurements/series` (docs/rules.md#measurements; G-06 to G-08, G-10).
 
+use actix_web::HttpResponse;
 use actix_web::http::header;
-use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_model::access::Api;
 use platform_model::body::missing;
@@ -13,6 +13,7 @@ use platform_store::data::measurements::series::get_series;
 
 use crate::auth::Caller;
 use crate::http::RequestHead;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::query::Query;
 
@@ -22,7 +23,7 @@ use crate::http::query::Query;
 /// # Errors
 /// 403 without ROLE_MEASUREMENT_READ, ownership of the source (U-10a) or a device permission for it, 422 for
 /// missing or invalid parameters, 413 when the query takes too long.
-pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority = caller
         .reads_collection(&platform, role::MEASUREMENT_READ, Api::Measurement, &query, &["source"])

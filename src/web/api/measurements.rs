@@ -19,6 +19,7 @@ use platform_store::data::measurements::rows::get_measurement;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody};
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::negotiation::{accepted, check_content_type};
@@ -108,7 +109,7 @@ async fn store(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority = caller
         .reads_collection(&platform, role::MEASUREMENT_READ, Api::Measurement, &query, &["source"])
@@ -144,7 +145,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::MEASUREMENT_READ, Api::Measurement);
     let media_type = head.accepted("measurement")?;
@@ -165,7 +166,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let id = MeasurementId::parse(&path)?;
@@ -181,7 +182,7 @@ pub async fn remove(
 pub async fn remove_many(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::MEASUREMENT_ADMIN)?;
     let origin = caller.origin_of_data(&head, role::MEASUREMENT_ADMIN, Api::Measurement)?;

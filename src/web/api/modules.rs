@@ -18,6 +18,7 @@ use platform_store::applications::modules;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{FORM_DATA, Form};
@@ -33,7 +34,7 @@ const TEXT: &str = "text/plain";
 ///
 /// # Errors
 /// 403 without ROLE_CEP_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "cepModuleCollection")?;
     let page = modules::list_modules(platform.database(), &caller.tenant, &listing.request).await?;
@@ -49,7 +50,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&head)?;
@@ -75,7 +76,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_READ)?;
     let (database, tenant) = (platform.database(), &caller.tenant);
@@ -100,7 +101,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&head)?;
@@ -134,7 +135,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::CEP_MANAGEMENT_ADMIN)?;
     let origin = caller.origin_by_role(&head)?;

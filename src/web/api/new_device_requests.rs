@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use percent_encoding::percent_decode_str;
 use platform_actors::Platform;
 use platform_model::device_id::DeviceId;
@@ -14,6 +14,7 @@ use platform_store::devices::new_requests;
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
 use crate::http::compatibility::ClientCompatibility;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -29,7 +30,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     head.check_mode()?;
@@ -47,7 +48,7 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let listing = Listing::of(&head, "newDeviceRequestCollection")?;
     let database = platform.database();
@@ -60,7 +61,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 /// # Errors
 /// 403 without ROLE_DEVICE_CONTROL_READ, 404 for an unknown request and for one whose credentials are in use
 /// (N-08).
-pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_READ)?;
     let media_type = head.accepted("newDeviceRequest")?;
     let (database, id) = (platform.database(), named(&head)?);
@@ -77,7 +78,7 @@ pub async fn update(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::DEVICE_CONTROL_READ, role::DEVICE_CONTROL_ADMIN])?;
     if is_device_user(&caller.user) {
@@ -99,8 +100,8 @@ pub async fn update(
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
-    compatibility: web::Data<ClientCompatibility>,
+    platform: Component<Platform>,
+    compatibility: Component<ClientCompatibility>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     head.check_mode()?;

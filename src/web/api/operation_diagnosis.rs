@@ -8,6 +8,7 @@ use platform_model::id::OperationId;
 use platform_model::role;
 
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
@@ -23,7 +24,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = head.accepted("operationDiagnosis")?;

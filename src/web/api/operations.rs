@@ -14,6 +14,7 @@ use platform_model::role;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -33,7 +34,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (media_type, operation) =
@@ -52,7 +53,7 @@ pub async fn create(
 ///
 /// # Errors
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let authority = caller
         .reads_collection(
@@ -90,7 +91,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let authority = caller.reads(role::DEVICE_CONTROL_READ, Api::Operation);
     let media_type = head.accepted("operation")?;
@@ -116,7 +117,7 @@ pub async fn update(
     request: HttpRequest,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
@@ -148,7 +149,7 @@ pub async fn update(
 pub async fn remove_many(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     let mode = head.mode()?;

@@ -18,6 +18,7 @@ use platform_store::tenancy::tenants::options::OptionChange;
 
 use crate::auth::{Caller, check_public_key};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -27,7 +28,7 @@ use crate::http::{RequestHead, reply};
 ///
 /// # Errors
 /// 403 without ROLE_OPTION_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "optionCollection")?;
     let page = platform_store::tenancy::tenants::options::list_options(
@@ -48,8 +49,8 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -74,7 +75,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = head.accepted("option")?;
@@ -94,8 +95,8 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
     head.check_mode()?;
@@ -114,7 +115,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
     head.check_mode()?;
@@ -141,7 +142,7 @@ pub async fn get_category(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = head.accepted("option")?;
@@ -159,8 +160,8 @@ pub async fn update_category(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path)?;
     head.check_mode()?;
@@ -196,7 +197,7 @@ pub async fn update_editable(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_options(&platform, &path.0)?;
     if caller.tenant.as_str() != MANAGEMENT {
@@ -230,7 +231,7 @@ pub async fn update_editable(
 pub async fn list_system(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "optionCollection")?;
@@ -246,7 +247,7 @@ pub async fn get_system(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::OPTION_MANAGEMENT_READ)?;
     let media_type = head.accepted("option")?;

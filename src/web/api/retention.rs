@@ -11,6 +11,7 @@ use platform_store::tenancy::retention::{self, matching, runs};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -19,7 +20,7 @@ use crate::http::{RequestHead, reply};
 ///
 /// # Errors
 /// 403 without ROLE_RETENTION_RULE_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::RETENTION_RULE_READ)?;
     let listing = Listing::of(&head, "retentionRuleCollection")?;
     let page = retention::list_rules(platform.database(), &caller.tenant, &listing.request).await?;
@@ -35,7 +36,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_retention(&platform)?;
     head.check_mode()?;
@@ -55,7 +56,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::RETENTION_RULE_READ)?;
     let media_type = head.accepted("retentionRule")?;
@@ -74,7 +75,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_retention(&platform)?;
     head.check_mode()?;
@@ -94,7 +95,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_retention(&platform)?;
     head.check_mode()?;
@@ -112,7 +113,7 @@ pub async fn preview(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::RETENTION_RULE_READ)?;
     let media_type = head.accepted("retentionPreview")?;
@@ -130,7 +131,7 @@ pub async fn preview_of_body(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::RETENTION_RULE_READ)?;
     let media_type = head.accepted("retentionPreview")?;
@@ -146,7 +147,7 @@ pub async fn preview_of_body(
 pub async fn list_runs(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::RETENTION_RULE_READ)?;
     let listing = Listing::of(&head, "retentionRunCollection")?;

@@ -11,6 +11,7 @@ use platform_model::users::user::parse_user_of_path;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -20,7 +21,7 @@ use crate::http::{RequestHead, reply};
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ or ROLE_USER_MANAGEMENT_CREATE, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.reads_users(&platform, caller.tenant.as_str()).await?;
     let listing = Listing::of(&head, "roleCollection")?;
     let roles = platform_store::applications::roles::list_roles(platform.database(), &caller.tenant).await?;
@@ -36,7 +37,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.reads_users(&platform, caller.tenant.as_str()).await?;
     let media_type = head.accepted("role")?;
@@ -54,7 +55,7 @@ pub async fn list_of_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     page_of(&head, &RoleHolder::User(user.tenant, user.name), &user.roles)
@@ -68,7 +69,7 @@ pub async fn list_of_group(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (holder, roles) = roles_of_group(&caller, &platform, &path.0, &path.1).await?;
     page_of(&head, &holder, &roles)
@@ -82,7 +83,7 @@ pub async fn get_of_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
     let user = caller.reads_user(&platform, tenant, name).await?;
@@ -97,7 +98,7 @@ pub async fn get_of_group(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
     let (holder, roles) = roles_of_group(&caller, &platform, tenant, group).await?;
@@ -140,7 +141,7 @@ pub async fn assign_to_user(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path.0).await?;
     let (database, name) = (platform.database(), parse_user_of_path(&path.1)?);
@@ -162,7 +163,7 @@ pub async fn assign_to_group(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_groups(&platform, &path.0).await?;
     let (database, id) = (platform.database(), GroupId::parse(&path.1)?);
@@ -195,7 +196,7 @@ pub async fn withdraw_from_user(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name, role) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;
@@ -214,7 +215,7 @@ pub async fn withdraw_from_group(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, group, role) = &*path;
     let administration = caller.administers_groups(&platform, tenant).await?;

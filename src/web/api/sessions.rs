@@ -10,6 +10,7 @@ use platform_model::role;
 use platform_store::users::session_ends;
 
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -22,7 +23,7 @@ const MOST_SKIPPED: i64 = 10_000;
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::USER_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "clientSessionCollection")?;
     let (request, filter) = (&listing.request, filter(&listing.query)?);
@@ -52,7 +53,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::USER_MANAGEMENT_READ)?;
     let media_type = head.accepted("clientSession")?;
@@ -70,7 +71,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_sessions(&platform)?;
     head.check_mode()?;

@@ -17,6 +17,7 @@ use platform_model::tenancy::subscription::{Offer, Subscription};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -35,7 +36,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     offer(&caller, &path, &[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "applicationReferenceCollection")?;
@@ -57,7 +58,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     offer(&caller, tenant, &[role::TENANT_MANAGEMENT_READ], role::APPLICATION_MANAGEMENT_READ)?;
@@ -82,8 +83,8 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     let offer = offer(&caller, &path, &CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -118,7 +119,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, application) = &*path;
     let offer = offer(&caller, tenant, &CHANGES_TENANTS, role::APPLICATION_MANAGEMENT_ADMIN)?;

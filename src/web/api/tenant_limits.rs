@@ -12,6 +12,7 @@ use platform_store::tenancy::tenants::get_tenant_below;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::{RequestHead, reply};
 
@@ -22,7 +23,7 @@ use crate::http::{RequestHead, reply};
 pub async fn get_own(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_READ, role::TENANT_STATISTICS_READ])?;
     let media_type = head.accepted("tenantLimits")?;
@@ -39,7 +40,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = head.accepted("tenantLimits")?;
@@ -60,7 +61,7 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let database = platform.database();
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;

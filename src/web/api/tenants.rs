@@ -15,6 +15,7 @@ use platform_store::Database;
 
 use crate::auth::{AnyCaller, Authenticator, Caller};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -23,7 +24,7 @@ use crate::http::{RequestHead, reply};
 ///
 /// # Errors
 /// 403 without ROLE_TENANT_MANAGEMENT_READ, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let listing = Listing::of(&head, "tenantCollection")?;
     let page = platform_store::tenancy::tenants::list_tenants_below(
@@ -46,8 +47,8 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_CREATE])?;
     let database = platform.database();
@@ -82,7 +83,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = head.accepted("tenant")?;
@@ -104,8 +105,8 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_MANAGEMENT_ADMIN, role::TENANT_MANAGEMENT_UPDATE])?;
     head.check_mode()?;
@@ -145,7 +146,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_ADMIN)?;
     if caller.tenant.as_str() != MANAGEMENT {
@@ -181,7 +182,7 @@ pub async fn remove(
 pub async fn get_current(
     caller: AnyCaller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted("currentTenant")?;
     let database = platform.database();

@@ -12,6 +12,7 @@ use platform_store::users::token_clients::{self, Draft};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
@@ -20,7 +21,7 @@ use crate::http::{RequestHead, reply};
 ///
 /// # Errors
 /// 403 without ROLE_APPLICATION_MANAGEMENT_ADMIN, 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let listing = Listing::of(&head, "tokenClientCollection")?;
     let page = token_clients::list_clients(platform.database(), &caller.tenant, &listing.request).await?;
@@ -38,8 +39,8 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    secret_key: web::Data<SecretKey>,
+    platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;
@@ -76,7 +77,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     let media_type = head.accepted("tokenClient")?;
@@ -93,7 +94,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::APPLICATION_MANAGEMENT_ADMIN)?;
     head.check_mode()?;

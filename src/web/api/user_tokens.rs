@@ -16,6 +16,7 @@ use platform_store::users::user_tokens::{self, Draft};
 
 use crate::auth::{Caller, access_token};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
@@ -28,7 +29,7 @@ const TYPE: &str = "accessToken";
 ///
 /// # Errors
 /// 406 for another media type.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let media_type = head.accepted("accessTokenCollection")?;
     let tokens = user_tokens::list_tokens(platform.database(), &caller.tenant, &caller.user).await?;
     let shown: Vec<_> = tokens.into_iter().map(|token| shown(&caller, token)).collect();
@@ -46,7 +47,7 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let password = caller.password().ok_or_else(|| {
         ApiError::forbidden_because("a token is issued in exchange for a password, not for another token")
@@ -78,7 +79,7 @@ pub async fn create(
 pub async fn remove_all(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     revoke(&caller, &platform, None).await
@@ -92,7 +93,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let media_type = head.accepted(TYPE)?;
     let token = shown(&caller, find(&caller, &platform, &path).await?);
@@ -107,7 +108,7 @@ pub async fn renew(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     let media_type = head.accepted(TYPE)?;
@@ -126,7 +127,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     head.check_mode()?;
     let id = find(&caller, &platform, &path).await?.id;

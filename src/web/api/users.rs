@@ -12,6 +12,7 @@ use platform_model::users::user::{
 
 use crate::auth::{Authenticator, Caller};
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -27,7 +28,7 @@ pub async fn list(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, authority) = caller.reads_users(&platform, &path).await?;
     let listing = Listing::of(&head, "userCollection")?;
@@ -77,8 +78,8 @@ pub async fn create(
     head: RequestHead,
     path: web::Path<String>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     let administration = caller.administers_users(&platform, &path).await?;
     head.check_mode()?;
@@ -119,7 +120,7 @@ pub async fn get(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let user = caller.reads_user(&platform, &path.0, &path.1).await?;
     Ok(reply::found(head.accepted("user")?, &user, &head.links()))
@@ -136,8 +137,8 @@ pub async fn update(
     head: RequestHead,
     path: web::Path<(String, String)>,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;
@@ -170,7 +171,7 @@ pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<(String, String)>,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let (tenant, name) = &*path;
     let administration = caller.administers_users(&platform, tenant).await?;

@@ -30,7 +30,7 @@ mod value;
 use std::sync::Arc;
 
 use actix_web::http::header::{self, HeaderValue};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use platform_actors::Platform;
 use tokio::sync::Semaphore;
 
@@ -38,6 +38,7 @@ use crate::auth::AnyCaller;
 use crate::http::RequestHead;
 use crate::http::body::UnreadBody;
 use crate::http::compatibility::ClientCompatibility;
+use crate::http::component::Component;
 use crate::http::error::Result;
 
 use engine::Engine;
@@ -86,7 +87,7 @@ pub async fn create(
     request: HttpRequest,
     head: RequestHead,
     body: UnreadBody,
-    csv: web::Data<Csv>,
+    csv: Component<Csv>,
 ) -> Result<HttpResponse> {
     let body = body.read(BODY_BYTES).await?;
     let engine = Engine::new(&csv, &caller, &request);

@@ -2,7 +2,7 @@
 
 mod tenants;
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse};
 use platform_actors::Platform;
 use platform_front::jobs::{JobState, JobStates};
 use platform_front::telemetry;
@@ -10,6 +10,7 @@ use platform_model::error::Error;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::query::Query;
@@ -67,7 +68,7 @@ pub async fn ready(request: HttpRequest) -> Result<HttpResponse> {
 }
 
 /// Handles `GET` and `HEAD` of `/metrics`: all metrics in Prometheus' text format.
-pub async fn metrics(platform: web::Data<Platform>) -> HttpResponse {
+pub async fn metrics(platform: Component<Platform>) -> HttpResponse {
     platform_store::metrics::set_connections(platform.database());
     let mut text = telemetry::render();
     tenants::render(&platform, &mut text);

@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub mod body;
 pub mod compatibility;
+pub mod component;
 pub mod compression;
 pub mod encoding;
 pub mod error;

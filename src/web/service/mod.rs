@@ -34,6 +34,7 @@ use platform_model::applications::service_address::ServiceAddress;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::auth::{Caller, cors};
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result, ServiceFault};
 use answer::ResponseBody;
 use calls::Call;
@@ -68,7 +69,7 @@ impl Default for ServiceConnections {
 /// response is invalid, missing or late.
 pub async fn call(
     request: HttpRequest,
-    services: web::Data<Services>,
+    services: Component<Services>,
     connections: web::Data<ServiceConnections>,
     payload: web::Payload,
 ) -> Result<HttpResponse> {
@@ -146,7 +147,7 @@ impl Head {
 
 /// One call, from the request to the response. Dropping it closes the connection to the service.
 struct Exchange<'e> {
-    services: &'e web::Data<Services>,
+    services: &'e Component<Services>,
     connections: &'e ServiceConnections,
     patience: Patience,
     call: Call,

@@ -20,6 +20,7 @@ use super::calls::Call;
 use super::services::Services;
 use super::upload::Running;
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::ApiError;
 
 /// The most bytes read from the service at once.
@@ -43,7 +44,7 @@ impl Tunnel {
     pub(super) fn open(
         upgraded: Upgraded,
         payload: web::Payload,
-        services: web::Data<Services>,
+        services: Component<Services>,
         caller: Caller,
         application: Arc<Application>,
         call: Call,

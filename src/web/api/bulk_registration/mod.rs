@@ -12,7 +12,7 @@ mod rows;
 mod text;
 mod under_way;
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use platform_actors::Platform;
 use platform_actors::background::bulk_registration::{BulkRegistration, HashedDevice, Registered, Uploader};
@@ -33,6 +33,7 @@ pub use under_way::FilesUnderWay;
 use crate::auth::{Authenticator, Caller};
 use crate::http::RequestHead;
 use crate::http::body::UnreadBody;
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::file::FRAMING;
 use crate::http::multipart::{Form, Part};
@@ -55,9 +56,9 @@ pub async fn create(
     caller: Caller,
     head: RequestHead,
     body: UnreadBody,
-    platform: web::Data<Platform>,
-    authenticator: web::Data<Authenticator>,
-    (files, stop): (web::Data<FilesUnderWay>, web::Data<Stop>),
+    platform: Component<Platform>,
+    authenticator: Component<Authenticator>,
+    (files, stop): (Component<FilesUnderWay>, Component<Stop>),
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     head.check_mode()?;

@@ -1,7 +1,7 @@
 //! `/tenant/statistics`, its summary, and the summaries of all tenants (Z-07), as JSON and as tables.
 
+use actix_web::HttpResponse;
 use actix_web::http::header;
-use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_front::csv_table::{self, Cell, Table};
 use platform_model::error::Error;
@@ -13,6 +13,7 @@ use platform_store::statistics::days::{Days, list_days, summarize, summarize_bel
 
 use super::requested_tenant;
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -27,7 +28,7 @@ const SEPARATOR: &str = ", ";
 /// # Errors
 /// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
 /// that is unknown or that the caller's tenant does not manage; 422 for an invalid parameter.
-pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
     let name = "tenantUsageStatisticsCollection";
@@ -49,7 +50,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: web::Data<Platfor
 pub async fn get_summary(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
@@ -71,7 +72,7 @@ pub async fn get_summary(
 pub async fn list_summaries(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let query = Query::parse(head.query_string());

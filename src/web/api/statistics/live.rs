@@ -1,6 +1,6 @@
 //! `/tenant/statistics/live`: the current activity of tenants at all servers (Z-07a).
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use platform_actors::Platform;
 use platform_model::role;
 use platform_model::tenancy::statistics::LiveStatistics;
@@ -8,6 +8,7 @@ use platform_store::statistics::activity::Scope;
 
 use super::requested_tenant;
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -18,7 +19,7 @@ use crate::http::{RequestHead, reply};
 /// # Errors
 /// 403 without ROLE_TENANT_STATISTICS_READ or ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant that is unknown or that the
 /// caller's tenant does not manage.
-pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     caller.require_any(&[role::TENANT_STATISTICS_READ, role::TENANT_MANAGEMENT_READ])?;
     let query = Query::parse(head.query_string());
     let only = match query.get("tenant") {

@@ -1,7 +1,7 @@
 //! `/tenant/statistics/storage` and `/tenant/statistics/allTenantsStorage`: the number of devices and the stored bytes
 //! of tenants (Z-07b).
 
-use actix_web::{HttpResponse, web};
+use actix_web::HttpResponse;
 use platform_actors::Platform;
 use platform_model::id::MANAGEMENT;
 use platform_model::role;
@@ -10,6 +10,7 @@ use platform_store::tenancy::usage::{deployment_storage, find_storage, list_usag
 
 use super::requested_tenant;
 use crate::auth::Caller;
+use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -19,7 +20,7 @@ use crate::http::{RequestHead, reply};
 /// # Errors
 /// 403 without ROLE_TENANT_STATISTICS_READ, for another tenant without ROLE_TENANT_MANAGEMENT_READ; 404 for a tenant
 /// that is unknown or that the caller's tenant does not manage.
-pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform>) -> Result<HttpResponse> {
+pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
     let tenant = requested_tenant(&caller, &platform, &query).await?;
     let media_type = head.accepted("tenantStorage")?;
@@ -36,7 +37,7 @@ pub async fn get(caller: Caller, head: RequestHead, platform: web::Data<Platform
 pub async fn get_all(
     caller: Caller,
     head: RequestHead,
-    platform: web::Data<Platform>,
+    platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     caller.require(role::TENANT_MANAGEMENT_READ)?;
     let media_type = head.accepted("allTenantsStorage")?;
