@@ -25,6 +25,8 @@ use crate::http::head::Head;
 use crate::http::negotiation::accepted;
 use crate::http::query::Query;
 
+/// The name of the media type of the response to a poll.
+const BATCH: &str = "notificationBatch";
 /// The longest time that a poll is held. Proxies close connections that are silent for a minute.
 const LONGEST_WAIT: u32 = 50;
 /// The notifications of one response: at most, and unless the client asks for another number.
@@ -66,11 +68,11 @@ pub(crate) async fn poll_of(
     (name, query): (&str, &str),
     stop: &Stop,
 ) -> Result<(String, Vec<u8>)> {
-    let media_type = accepted(head, "notificationBatch")?;
+    accepted(head, BATCH)?;
     let Parameters { most, wait, acknowledged } = Parameters::parse(&Query::parse(query))?;
-    let until = Instant::now() + caller.remaining().map_or(wait, |remaining| remaining.min(wait));
+    let (until, is_held) = (Instant::now() + caller.remaining().unwrap_or(wait).min(wait), !wait.is_zero());
     let mut reader = Box::pin(begin(caller, head, (name, ReaderWay::LongPoll, acknowledged))).await?;
-    let _held = (!wait.is_zero()).then(|| HeldPoll::begin(caller)).transpose()?;
+    let _held = is_held.then(|| HeldPoll::begin(caller)).transpose()?;
     let read = tokio::select! {
         read = reader.next(most, until) => read?,
         () = stop.begun() => Err(Interruption::Changed),
@@ -84,9 +86,10 @@ pub(crate) async fn poll_of(
             remaining: 0,
             notifications: Vec::new(),
         },
-        Err(Interruption::Superseded) => return Err(superseded(name)),
+        Err(Interruption::Superseded) => return Err(superseded(reader.consumer())),
     };
-    Ok((media_type, text_of(&batch)))
+    // The type is made again, so that a poll that is held does not keep it.
+    Ok((accepted(head, BATCH)?, text_of(&batch)))
 }
 
 /// `GET /notification/consumers/<name>/events`: streams the notifications as server-sent events. `Last-Event-ID`

@@ -32,36 +32,43 @@ fn name_of(path: &str) -> Option<&str> {
 /// Holds a poll until there are notifications, and returns the response. Requests of the lane do not pass through
 /// [`middleware`](crate::requests::middleware), so this function records metrics, log, statistics and CORS headers
 /// itself.
-pub(super) async fn poll(known: Option<Result<Caller>>, request: Request) -> LaneResponse {
-    let begun = Instant::now();
-    let log = request.state::<RequestLog>();
-    let id = log.id(&request);
-    let (caller, closes) = identify(known, &request).await;
-    let identity = caller.as_ref().ok().map(Caller::identity);
-    let read = match caller {
-        // The future is boxed, because each layer of futures that take one by value would be as large as it.
-        Ok(caller) => shares::of_request(Box::pin(read_by(caller, &request))).await,
-        Err(error) => Err(error),
-    };
-    let mut response = read.unwrap_or_else(|error| error.answer(&request));
-    let (path, took) = (&request.lane.paths[request.outline.path], begun.elapsed());
-    path.durations.record(response.status(), took);
-    log.completed(&request, response.status(), identity.as_deref(), &id, took);
-    if let Some(identity) = identity.as_deref() {
-        count(identity, &request);
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps its arguments twice while the poll is held")]
+pub(super) fn poll(
+    known: Option<Result<Caller>>,
+    request: Request,
+) -> impl Future<Output = LaneResponse> + 'static {
+    async move {
+        let begun = Instant::now();
+        let id = request.state::<RequestLog>().id(&request);
+        let (caller, closes) = identify(known, &request).await;
+        let read = match &caller {
+            // The future is boxed, because each layer of futures that take one by value would be as large as it.
+            Ok(caller) => shares::of_request(Box::pin(read_by(caller, &request)))
+                .await
+                .map_err(|error| error.answer(&request)),
+            Err(error) => Err(error.answer(&request)),
+        };
+        let mut response = read.unwrap_or_else(|refusal| refusal);
+        let identity = caller.as_ref().ok().map(Caller::identity);
+        let (path, took) = (&request.lane.paths[request.outline.path], begun.elapsed());
+        path.durations.record(response.status(), took);
+        let log = request.state::<RequestLog>();
+        log.completed(&request, response.status(), identity.as_deref(), &id, took);
+        if let Some(identity) = identity.as_deref() {
+            count(identity, &request);
+        }
+        response.headers_mut().insert(X_REQUEST_ID, id);
+        let for_pages = for_pages(&request).await;
+        LaneResponse::Now(Outgoing::rendered(response, closes, for_pages, &request.lane.config), closes)
     }
-    response.headers_mut().insert(X_REQUEST_ID, id);
-    let for_pages = for_pages(&request).await;
-    LaneResponse::Now(Outgoing::rendered(response, closes, for_pages, &request.lane.config), closes)
 }
 
-async fn read_by(caller: Caller, request: &Request) -> Result<HttpResponse> {
+async fn read_by(caller: &Caller, request: &Request) -> Result<HttpResponse> {
     caller.count_request()?;
     shares::charge(&caller.tenant, &caller.user);
     let (path, query) = request.target();
     let components = &request.lane.components;
     let poll = (name_of(path).unwrap_or_default(), query);
-    let (media_type, text) =
-        consumer_notifications::poll_of(&caller, request, poll, &components.stop).await?;
+    let (media_type, text) = consumer_notifications::poll_of(caller, request, poll, &components.stop).await?;
     Ok(HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(text))
 }
