@@ -25,7 +25,7 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::auth::{Caller, Listener, RequestSource};
-use crate::csv::{self, Csv};
+use crate::csv::{self, Csv, Records};
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::Result;
@@ -73,20 +73,16 @@ pub(crate) async fn answer(
     head: &(impl Head + Has<Realtime> + Has<Csv>),
     body: &[u8],
 ) -> Result<Answered> {
+    if csv::realtime::is_meant(head) {
+        // This future is boxed, so that the future of every other poll stays small.
+        return Box::pin(answer_rows(endpoint, caller, head, &Records::parse(body))).await;
+    }
     if caller.limits.requests().is_limited() {
-        Box::pin(count(&caller, head, body)).await?;
+        let has_poll = || contains(body, b"/meta/connect");
+        Box::pin(count(&caller, head, Batch::count(body), has_poll)).await?;
     }
     let transport = transport(head);
     let answered = !matches!(transport, Transport::Mute);
-    if csv::realtime::is_meant(head) {
-        // This future is boxed, so that the future of every other poll stays small.
-        let answer = Box::pin(csv::realtime::answer(endpoint, transport, caller, head, body)).await;
-        let body = match answer {
-            csv::realtime::RowsResponse::Lines(lines) => Body::Text(lines.into()),
-            csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(held)),
-        };
-        return Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered));
-    }
     let (mut caller, mut attached) = (Some(caller), Vec::new());
     let outcome = exchange(endpoint, transport, head, &mut caller, &mut attached).process(body).await?;
     let body = match outcome {
@@ -96,17 +92,41 @@ pub(crate) async fn answer(
     Ok(Answered::new(head, MEDIA_TYPE, body, answered))
 }
 
+/// Processes the CSV rows of a request and returns the response.
+///
+/// # Errors
+/// 429 when the tenant exceeds its rate (Z-20); every other error is a row.
+async fn answer_rows(
+    endpoint: Endpoint,
+    caller: Caller,
+    head: &(impl Head + Has<Realtime> + Has<Csv>),
+    rows: &Records<'_>,
+) -> Result<Answered> {
+    if caller.limits.requests().is_limited() {
+        count(&caller, head, csv::realtime::count(rows), || csv::realtime::has_poll(rows)).await?;
+    }
+    let transport = transport(head);
+    let answered = !matches!(transport, Transport::Mute);
+    let body = match csv::realtime::answer(endpoint, transport, caller, head, rows).await {
+        csv::realtime::RowsResponse::Lines(lines) => Body::Text(lines.into()),
+        csv::realtime::RowsResponse::Held(held) => Body::Held(HeldPoll::Csv(held)),
+    };
+    Ok(Answered::new(head, csv::MEDIA_TYPE, body, answered))
+}
+
 /// Counts the messages, or the rows, of a request (Z-20). A client whose tenant exceeds its rate keeps its session: its
 /// poll is processed later, when there is room again or after some seconds. This holds for a poll with a few other
 /// messages or rows.
 ///
 /// # Errors
 /// `TooManyRequests` for other messages and rows.
-async fn count(caller: &Caller, head: &(impl Head + Has<Realtime>), body: &[u8]) -> Result<()> {
-    let is_csv = csv::realtime::is_meant(head);
-    let messages = if is_csv { csv::realtime::count_rows(body) } else { Batch::count(body) };
+async fn count(
+    caller: &Caller,
+    head: &(impl Head + Has<Realtime>),
+    messages: u64,
+    has_poll: impl Fn() -> bool,
+) -> Result<()> {
     let Err(refused) = caller.count_requests(messages) else { return Ok(()) };
-    let has_poll = || if is_csv { csv::realtime::has_poll(body) } else { contains(body, b"/meta/connect") };
     if messages > MOST_BESIDE_A_POLL || !has_poll() {
         return Err(refused);
     }

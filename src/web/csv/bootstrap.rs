@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::engine::Engine;
 use super::groups::message_id;
-use super::line::{Lines, Record, records};
+use super::line::{Lines, Record, Records};
 use super::refusal::Refusal;
 use super::rest_caller::Call;
 
 /// Responds to each line 61 with `70,<line>,<id>,<tenant>,<user>,<password>`, as `POST
 /// /devicecontrol/deviceCredentials` would. Other lines are invalid in such a body (S-45), and 403 for the
 /// bootstrap user (N-09a).
-pub(super) async fn collect(engine: &Engine<'_>, body: &[u8]) -> Lines {
+pub(super) async fn collect(engine: &Engine<'_>, records: &Records<'_>) -> Lines {
     let mut lines = Lines::default();
-    for record in records(body) {
+    for record in records.iter() {
         let line = record.line;
         if let Err(refusal) = collect_one(engine, record, &mut lines).await {
             refusal.write(line, &mut lines);
@@ -32,7 +32,7 @@ async fn collect_one(engine: &Engine<'_>, record: Record<'_>, lines: &mut Lines)
     if id != 61 || engine.x_id.is_some() {
         return Err(Refusal::InvalidMessageId);
     }
-    let device = match record.values.as_deref().map_err(|_| Refusal::Malformed)? {
+    let device = match record.values.map_err(|_| Refusal::Malformed)? {
         [_, device] if !device.is_empty() => device,
         _ => return Err(Refusal::WrongNumber),
     };

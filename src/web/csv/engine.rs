@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 use super::Csv;
 use super::groups::{id_of, switch};
-use super::line::{Lines, first_values, records};
+use super::line::{Lines, Records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::rest_caller::RestCaller;
 use super::rows::Selected;
@@ -63,23 +63,24 @@ impl<'e> Engine<'e> {
 
     /// Returns the response to a body.
     pub(crate) async fn respond(&self, body: &[u8]) -> String {
-        let outline = Outline::of(body);
+        let records = Records::parse(body);
+        let outline = Outline::of(&records);
         match outline {
             // Rare cases are boxed, so that the future for ordinary rows stays small.
             Outline { rows: true, .. } if self.caller.is_bootstrap() => {
-                Box::pin(bootstrap::collect(self, body)).await.into_text()
+                Box::pin(bootstrap::collect(self, &records)).await.into_text()
             }
-            Outline { templates: true, .. } => Box::pin(registration::register(self, body)).await,
-            Outline { bootstrap: true, .. } => Box::pin(bootstrap::collect(self, body)).await.into_text(),
-            Outline { rows: false, .. } => Box::pin(self.check(body)).await.into_text(),
-            _ => rows::run(self, body, outline.switches).await,
+            Outline { templates: true, .. } => Box::pin(registration::register(self, &records)).await,
+            Outline { bootstrap: true, .. } => Box::pin(bootstrap::collect(self, &records)).await.into_text(),
+            Outline { rows: false, .. } => Box::pin(self.check(&records)).await.into_text(),
+            _ => rows::run(self, &records, outline.switches).await,
         }
     }
 
     /// Responds whether templates exist, with a line for each X-Id, in order (S-10, S-11).
-    async fn check(&self, body: &[u8]) -> Lines {
+    async fn check(&self, records: &Records<'_>) -> Lines {
         let mut lines = Lines::default();
-        for record in records(body) {
+        for record in records.iter() {
             match switch(&record, self.x_id.as_deref()) {
                 Some(Ok(x_id)) => self.look_for(x_id, record.line, &mut lines).await,
                 _ => Refusal::Malformed.write(record.line, &mut lines),
@@ -120,10 +121,10 @@ pub(super) fn header(head: &impl Head, name: &HeaderName) -> Option<String> {
 }
 
 impl Outline {
-    fn of(body: &[u8]) -> Self {
+    fn of(records: &Records<'_>) -> Self {
         let mut outline = Self::default();
-        for first in first_values(body) {
-            match first.and_then(|first| id_of(&first)) {
+        for record in records.iter() {
+            match record.first().and_then(id_of) {
                 Some(15) => outline.switches = true,
                 id => {
                     outline.rows = true;

@@ -8,7 +8,7 @@ const X_ID_LENGTH: std::ops::RangeInclusive<usize> = 1..=256;
 
 /// Returns the message id of a record; `None` unless it is an unsigned integer of at most nine digits (S-27).
 pub(crate) fn message_id(record: &Record<'_>) -> Option<u32> {
-    id_of(record.values.as_ref().ok()?.first()?)
+    id_of(record.values.ok()?.first()?)
 }
 
 /// Parses the message id of a row or a template; `None` for other text (S-27).
@@ -26,11 +26,11 @@ pub(crate) fn is_x_id(text: &str) -> bool {
 ///
 /// # Errors
 /// `Malformed` for a line `15` without a valid X-Id, and for any in a request with the header `X-Id` (S-12).
-pub(crate) fn switch<'r>(record: &'r Record<'_>, header: Option<&str>) -> Option<Result<&'r str, Refusal>> {
+pub(crate) fn switch<'r>(record: &Record<'r>, header: Option<&str>) -> Option<Result<&'r str, Refusal>> {
     if message_id(record) != Some(15) {
         return None;
     }
-    Some(match record.values.as_deref() {
+    Some(match record.values {
         Ok([_, x_id]) if header.is_none() && is_x_id(x_id) => Ok(x_id),
         _ => Err(Refusal::Malformed),
     })

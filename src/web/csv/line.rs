@@ -1,4 +1,4 @@
-//! Lines of CSV: parses request bodies into records and writes response lines
+//! Lines of CSV: parses request bodies into records, each body once, and writes response lines
 //! (docs/rules.md#rows-and-responses; S-01, S-02).
 //!
 //! The `csv` crate is not used here because it hides an unclosed quote and does not report the line in which
@@ -6,106 +6,142 @@
 
 use std::borrow::Cow;
 
+/// A request body, parsed once: its records in order, without blank lines.
+///
+/// All values are in one vector, so a body needs two allocations, however many records it has, and one for each value
+/// with a doubled quote.
+#[derive(Debug)]
+pub(crate) struct Records<'b> {
+    values: Vec<Cow<'b, str>>,
+    places: Vec<Place>,
+}
+
+/// The place of a record, in its body and among the values.
+#[derive(Debug)]
+struct Place {
+    line: usize,
+    /// The end of its values, which begin where those of the record before end.
+    end: usize,
+    /// Whether it is malformed. Its values are then only the first one, if that can be told.
+    is_malformed: bool,
+}
+
 /// A record of a request body.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Record<'b> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'r> {
     /// The line in which the record starts, counted from 1; blank lines count (S-02).
     pub(crate) line: usize,
     /// The values, at least one, or the error that the record is malformed.
-    pub(crate) values: Result<Vec<Cow<'b, str>>, Malformed>,
+    pub(crate) values: Result<&'r [Cow<'r, str>], Malformed>,
+    first: Option<&'r str>,
 }
 
 /// The error of a record with unbalanced quotes or bytes that are not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// Returns the records of a body, in order and without blank lines.
-pub(crate) fn records(body: &[u8]) -> Records<'_> {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    Records { rest: body, line: 1 }
-}
-
-/// Returns the first value of each record, as [`records`] would; `None` for a malformed record. The values identify the
-/// kind of a body without parsing all of it.
-pub(crate) fn first_values(body: &[u8]) -> impl Iterator<Item = Option<Cow<'_, str>>> {
-    let mut records = records(body);
-    std::iter::from_fn(move || records.next_text()).map(|(_, text, closed)| {
-        let plain = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        match text.get(plain) {
-            None | Some(b',') if closed => std::str::from_utf8(&text[..plain]).ok().map(Cow::Borrowed),
-            _ if closed => values(text).ok().map(|mut values| values.swap_remove(0)),
-            _ => None,
-        }
-    })
-}
-
-/// The iterator that [`records`] returns.
-#[derive(Debug)]
-pub(crate) struct Records<'b> {
-    rest: &'b [u8],
-    line: usize,
-}
-
-impl<'b> Iterator for Records<'b> {
-    type Item = Record<'b>;
-
-    fn next(&mut self) -> Option<Record<'b>> {
-        let (line, text, closed) = self.next_text()?;
-        let values = if closed { values(text) } else { Err(Malformed) };
-        Some(Record { line, values })
-    }
-}
-
 impl<'b> Records<'b> {
-    /// Returns line and text of the next record, and whether its quotes are balanced.
-    fn next_text(&mut self) -> Option<(usize, &'b [u8], bool)> {
-        while !self.rest.is_empty() {
-            let line = self.line;
-            let (text, closed) = self.take_record();
+    /// Parses a body.
+    pub(crate) fn parse(body: &'b [u8]) -> Self {
+        let ends = |end: u8| body.iter().filter(|byte| **byte == end).count();
+        let (commas, lines) = (ends(b','), ends(b'\n') + 1);
+        let mut parsed =
+            Self { values: Vec::with_capacity(commas + lines), places: Vec::with_capacity(lines) };
+        let mut rest = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+        let mut line = 1;
+        while !rest.is_empty() {
+            let Split { text, closed, lines, behind } = split(rest);
             if !text.iter().all(|byte| is_blank(*byte)) {
-                return Some((line, text, closed));
+                let begin = parsed.values.len();
+                let is_malformed = !closed || add_values(text, &mut parsed.values).is_err();
+                if is_malformed {
+                    parsed.values.truncate(begin);
+                    parsed.values.extend(leading_digits(text).filter(|_| closed).map(Cow::Borrowed));
+                }
+                parsed.places.push(Place { line, end: parsed.values.len(), is_malformed });
             }
+            (rest, line) = (behind, line + lines);
         }
-        None
+        parsed
     }
 
-    /// Returns the text up to a line end outside quotes, and whether its quotes are balanced. A line end
-    /// inside quotes is part of the value (S-01).
-    fn take_record(&mut self) -> (&'b [u8], bool) {
-        let (text, mut quoted) = (self.rest, false);
-        for (at, byte) in text.iter().enumerate() {
-            match byte {
-                b'"' => quoted = !quoted,
-                b'\n' => {
-                    self.line += 1;
-                    if !quoted {
-                        self.rest = &text[at + 1..];
-                        return (&text[..at], true);
-                    }
-                }
-                _ => {}
+    /// Returns the records in order.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        let mut begin = 0;
+        self.places.iter().map(move |place| {
+            let values = &self.values[std::mem::replace(&mut begin, place.end)..place.end];
+            let first = values.first().map(|first| &**first);
+            Record {
+                line: place.line,
+                values: if place.is_malformed { Err(Malformed) } else { Ok(values) },
+                first,
             }
-        }
-        self.rest = &[];
-        (text, !quoted)
+        })
     }
+}
+
+impl<'r> Record<'r> {
+    /// Returns the first value, which tells the kind of a body. A malformed record has one if it begins with digits and
+    /// a comma, and its quotes are balanced.
+    pub(crate) fn first(&self) -> Option<&'r str> {
+        self.first
+    }
+}
+
+/// The first record of a text.
+struct Split<'b> {
+    text: &'b [u8],
+    /// Whether its quotes are balanced.
+    closed: bool,
+    /// The number of line ends up to its end.
+    lines: usize,
+    /// What follows it.
+    behind: &'b [u8],
+}
+
+/// Splits a text behind the first line end outside quotes. A line end inside quotes is part of the value (S-01).
+fn split(text: &[u8]) -> Split<'_> {
+    let (mut quoted, mut lines) = (false, 0);
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' => {
+                lines += 1;
+                if !quoted {
+                    return Split { text: &text[..at], closed: true, lines, behind: &text[at + 1..] };
+                }
+            }
+            _ => {}
+        }
+    }
+    Split { text, closed: !quoted, lines, behind: &[] }
 }
 
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
-fn values(text: &[u8]) -> Result<Vec<Cow<'_, str>>, Malformed> {
+/// Adds the values of a record.
+///
+/// # Errors
+/// `Malformed`; some values may have been added.
+fn add_values<'b>(text: &'b [u8], values: &mut Vec<Cow<'b, str>>) -> Result<(), Malformed> {
     let mut text = std::str::from_utf8(text).map_err(|_| Malformed)?;
-    let mut values = Vec::new();
     loop {
         let (value, rest) = take_value(text.trim_start_matches(BLANKS))?;
         values.push(value);
         match rest {
             Some(rest) => text = rest,
-            None => return Ok(values),
+            None => return Ok(()),
         }
     }
+}
+
+/// Returns the digits before the first comma, if there is nothing else.
+fn leading_digits(text: &[u8]) -> Option<&str> {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_value = text.get(count) == Some(&b',');
+    is_value.then(|| std::str::from_utf8(&text[..count]).ok())?
 }
 
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
@@ -207,10 +243,11 @@ mod tests {
 
     fn read(body: &str) -> Vec<(usize, Option<Vec<String>>)> {
         let values = |record: Record<'_>| {
-            let values = record.values.ok().map(|values| values.into_iter().map(Cow::into_owned).collect());
+            let values =
+                record.values.ok().map(|values| values.iter().map(|value| value.to_string()).collect());
             (record.line, values)
         };
-        records(body.as_bytes()).map(values).collect()
+        Records::parse(body.as_bytes()).iter().map(values).collect()
     }
 
     fn row(line: usize, values: &[&str]) -> (usize, Option<Vec<String>>) {
@@ -241,9 +278,29 @@ mod tests {
 
     #[test]
     fn line_that_is_not_utf_8_is_malformed_and_the_others_are_parsed() {
-        let mut found = records(b"1,\xff\n2,a\n");
+        let records = Records::parse(b"1,\xff\n2,a\n");
+        let mut found = records.iter();
         assert_eq!(found.next().map(|record| (record.line, record.values.is_err())), Some((1, true)));
         assert_eq!(found.next().map(|record| (record.line, record.values.is_ok())), Some((2, true)));
+    }
+
+    #[test]
+    fn malformed_record_still_shows_the_kind_of_its_body() {
+        for (body, first) in [
+            ("15,\"a\"b", Some("15")),
+            ("15,a\"\"", Some("15")),
+            ("15", Some("15")),
+            ("15,\"a", None),
+            ("15 ,a\"\"", None),
+            ("\"15\",a\"\"", None),
+            ("x,a\"\"", None),
+        ] {
+            let records = Records::parse(body.as_bytes());
+            let found: Vec<_> = records.iter().map(|record| record.first()).collect();
+            assert_eq!(found, [first], "{body:?}");
+        }
+        let records = Records::parse(b"15,\xff\n\"16\"");
+        assert_eq!(records.iter().map(|record| record.first()).collect::<Vec<_>>(), [Some("15"), Some("16")]);
     }
 
     #[test]
@@ -261,10 +318,9 @@ mod tests {
             lines.push(first.clone());
             let text = lines.into_text();
             let expected: Vec<&str> = first.collect();
-            let read: Vec<_> = records(text.as_bytes()).collect();
-            proptest::prop_assert_eq!(read.len(), 1);
-            let values = read[0].values.clone().expect("well formed");
-            proptest::prop_assert_eq!(values, expected);
+            let records = Records::parse(text.as_bytes());
+            let read: Vec<_> = records.iter().map(|record| record.values.expect("well formed")).collect();
+            proptest::prop_assert_eq!(read, [expected]);
         }
     }
 }

@@ -42,6 +42,7 @@ use crate::http::component::Component;
 use crate::http::error::Result;
 
 use engine::Engine;
+pub(crate) use line::Records;
 use rows::OVERLAPPING;
 use static_templates::ActingDevices;
 use template_sets::TemplateSets;

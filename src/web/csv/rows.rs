@@ -18,7 +18,7 @@ use platform_actors::writes::{PublicationOrder, PublicationTurn};
 
 use super::engine::Engine;
 use super::groups::{GroupedLines, message_id, switch};
-use super::line::{Lines, Record, records};
+use super::line::{Lines, Record, Records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::request_template::RequestTemplate;
 use super::static_templates::{self, Arguments, Row};
@@ -36,7 +36,7 @@ const TURN: usize = 256;
 const RESPONSE_BYTES: usize = 64 << 20;
 
 /// Executes the rows of a body and returns their lines. `switches` says whether there are lines 15.
-pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> String {
+pub(super) async fn run(engine: &Engine<'_>, records: &Records<'_>, switches: bool) -> String {
     let mut rows = RowRunner {
         engine,
         selected: match &engine.x_id {
@@ -54,14 +54,14 @@ pub(super) async fn run(engine: &Engine<'_>, body: &[u8], switches: bool) -> Str
     if let Some(x_id) = &engine.x_id {
         rows.select(x_id).await;
     }
-    let mut records = records(body).peekable();
+    let mut records = records.iter();
     let mut count = 0_usize;
     while let Some(record) = records.next() {
         count += 1;
         if count.is_multiple_of(TURN) {
             tokio::task::yield_now().await;
         }
-        rows.more = records.peek().is_some();
+        rows.more = records.len() > 0;
         rows.take(record).await;
     }
     rows.settle(0).await;
@@ -102,8 +102,8 @@ pub(super) enum Selected {
 
 /// A parsed row.
 enum SelectedRow<'b> {
-    Custom(Arc<RegisteredSet>, u32, Vec<Cow<'b, str>>),
-    Static(u32, Vec<Cow<'b, str>>),
+    Custom(Arc<RegisteredSet>, u32, &'b [Cow<'b, str>]),
+    Static(u32, &'b [Cow<'b, str>]),
 }
 
 impl<'e> RowRunner<'e> {
@@ -236,13 +236,13 @@ impl Selected {
             Self::Static | Self::Set(_) => {}
         }
         let id = message_id(&record).ok_or(Some(Refusal::Malformed))?;
-        let mut values = record.values.map_err(|_| Some(Refusal::Malformed))?;
-        values.remove(0);
+        let values = record.values.map_err(|_| Some(Refusal::Malformed))?;
+        let arguments = values.get(1..).unwrap_or_default();
         match self {
             Self::Set(known) if known.set.request(id).is_some() => {
-                Ok(SelectedRow::Custom(known.clone(), id, values))
+                Ok(SelectedRow::Custom(known.clone(), id, arguments))
             }
-            _ if static_templates::is_known(id) => Ok(SelectedRow::Static(id, values)),
+            _ if static_templates::is_known(id) => Ok(SelectedRow::Static(id, arguments)),
             _ => Err(Some(Refusal::InvalidMessageId)),
         }
     }

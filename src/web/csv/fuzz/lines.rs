@@ -4,7 +4,7 @@ use proptest::prop_assert_eq;
 use proptest::strategy::Strategy;
 
 use super::{SEARCH, pieces};
-use crate::csv::line::records;
+use crate::csv::line::{Record, Records};
 
 /// The state of the machine within a record.
 #[derive(Clone, Copy, PartialEq)]
@@ -96,11 +96,11 @@ fn model(body: &[u8]) -> Found {
 }
 
 fn read(body: &[u8]) -> Found {
-    let values = |record: crate::csv::line::Record<'_>| {
-        let values = record.values.ok().map(|values| values.into_iter().map(|value| value.into_owned()));
+    let values = |record: Record<'_>| {
+        let values = record.values.ok().map(|values| values.iter().map(|value| value.to_string()));
         (record.line, values.map(Iterator::collect))
     };
-    records(body).map(values).collect()
+    Records::parse(body).iter().map(values).collect()
 }
 
 #[test]

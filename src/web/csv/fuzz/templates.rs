@@ -8,7 +8,7 @@ use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
 
 use super::{SEARCH, pieces};
-use crate::csv::line::Lines;
+use crate::csv::line::{Lines, Records};
 use crate::csv::registration::draft::{Section, sections};
 use crate::csv::request_template::RequestDefinition;
 use crate::csv::template_set::TemplateSet;
@@ -48,7 +48,7 @@ const PIECES: &[&str] = &[
 /// Checks that a set without flaws is stored, and read back completely.
 fn read_back(body: &[u8], header: Option<&str>) -> TestCaseResult {
     let mut templates = 0;
-    for section in sections(header, body) {
+    for section in sections(header, &Records::parse(body)) {
         if let Section::Alone(draft) | Section::Grouped(draft) = section
             && draft.flaws.is_empty()
         {

@@ -18,7 +18,7 @@ use platform_actors::session::SessionTemplates;
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::channel::Endpoint;
 
-use super::line::{Lines, Record, first_values, records};
+use super::line::{Lines, Record, Records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::static_templates;
 use super::{Csv, engine};
@@ -40,13 +40,13 @@ pub(crate) fn is_meant(head: &impl Head) -> bool {
 }
 
 /// Returns the number of rows of a request, as the rate of a tenant counts them (Z-20): at least one.
-pub(crate) fn count_rows(body: &[u8]) -> u64 {
-    records(body).count().max(1) as u64
+pub(crate) fn count(rows: &Records<'_>) -> u64 {
+    rows.iter().len().max(1) as u64
 }
 
 /// Returns whether a request has a row 83.
-pub(crate) fn has_poll(body: &[u8]) -> bool {
-    first_values(body).any(|id| id.as_deref() == Some(rows::CONNECT))
+pub(crate) fn has_poll(body: &Records<'_>) -> bool {
+    body.iter().any(|row| row.first() == Some(rows::CONNECT))
 }
 
 /// The response to rows.
@@ -66,7 +66,7 @@ pub(crate) async fn answer(
     transport: Transport,
     caller: Caller,
     head: &(impl Head + Has<Realtime> + Has<Csv>),
-    body: &[u8],
+    rows: &Records<'_>,
 ) -> RowsResponse {
     let mut client = Client {
         csv: head.state(),
@@ -79,10 +79,9 @@ pub(crate) async fn answer(
         caller: Some(caller),
         x_id: engine::header(head, &engine::X_ID),
     };
-    let (mut lines, mut rows, mut first) = (Lines::default(), records(body).peekable(), true);
-    while let Some(record) = rows.next() {
-        let (line, alone) = (record.line, first && rows.peek().is_none());
-        first = false;
+    let (mut lines, alone) = (Lines::default(), rows.iter().len() == 1);
+    for record in rows.iter() {
+        let line = record.line;
         match client.carry_out(record, alone, &mut lines).await {
             Ok(None) => {}
             Ok(Some(held)) => {

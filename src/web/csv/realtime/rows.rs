@@ -139,10 +139,10 @@ fn distinct<X: AsRef<str>>(x_ids: &[X]) -> Vec<Box<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csv::line::records;
+    use crate::csv::line::Records;
 
     fn read(row: &str) -> Result<Row, Refusal> {
-        Row::of(records(row.as_bytes()).next().expect("a row"))
+        Row::of(Records::parse(row.as_bytes()).iter().next().expect("a row"))
     }
 
     #[test]

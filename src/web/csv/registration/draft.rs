@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::csv::groups::{id_of, is_x_id, message_id, switch};
-use crate::csv::line::{Lines, Record, records};
+use crate::csv::line::{Lines, Record, Records};
 use crate::csv::refusal::Refusal;
 use crate::csv::request_template::RequestDefinition;
 use crate::csv::response_template::ResponseDefinition;
@@ -46,17 +46,17 @@ pub(crate) struct Draft {
 }
 
 /// Divides a body into sections.
-pub(crate) fn sections(header: Option<&str>, body: &[u8]) -> Vec<Section> {
+pub(crate) fn sections(header: Option<&str>, records: &Records<'_>) -> Vec<Section> {
     match header {
-        Some(x_id) if is_x_id(x_id) => vec![Section::Alone(of_header(x_id, body))],
-        None if records(body).any(|record| message_id(&record) == Some(15)) => grouped(body),
+        Some(x_id) if is_x_id(x_id) => vec![Section::Alone(of_header(x_id, records))],
+        None if records.iter().any(|record| message_id(&record) == Some(15)) => grouped(records),
         _ => vec![Section::NoXId],
     }
 }
 
-fn of_header(x_id: &str, body: &[u8]) -> Draft {
-    let mut draft = Draft::new(x_id, records(body).next().map_or(1, |record| record.line));
-    for record in records(body) {
+fn of_header(x_id: &str, records: &Records<'_>) -> Draft {
+    let mut draft = Draft::new(x_id, records.iter().next().map_or(1, |record| record.line));
+    for record in records.iter() {
         match switch(&record, Some(x_id)) {
             None => draft.add(&record),
             Some(_) => draft.refuse(record.line),
@@ -65,11 +65,11 @@ fn of_header(x_id: &str, body: &[u8]) -> Draft {
     draft
 }
 
-fn grouped(body: &[u8]) -> Vec<Section> {
+fn grouped(records: &Records<'_>) -> Vec<Section> {
     let mut sections = vec![Section::Unnamed(Lines::default())];
     let mut places = HashMap::new();
     let mut current = 0;
-    for record in records(body) {
+    for record in records.iter() {
         match switch(&record, None) {
             Some(Ok(x_id)) => {
                 current = *places.entry(x_id.to_owned()).or_insert(sections.len());
@@ -129,7 +129,7 @@ impl Draft {
     /// Parses a line and adds a response line for each of its flaws.
     fn add(&mut self, record: &Record<'_>) {
         self.is_empty = false;
-        let (Some(kind), Ok(values)) = (message_id(record), &record.values) else {
+        let (Some(kind), Ok(values)) = (message_id(record), record.values) else {
             return self.refuse(record.line);
         };
         let mut flaws = Vec::new();

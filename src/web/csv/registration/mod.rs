@@ -7,7 +7,7 @@ use draft::{Draft, Section, sections};
 
 use super::engine::Engine;
 use super::groups::GroupedLines;
-use super::line::Lines;
+use super::line::{Lines, Records};
 use super::refusal::{NO_TEMPLATE, Refusal};
 use super::template_sets::Set;
 
@@ -16,9 +16,9 @@ const EXISTING: &str = "41,Cannot create templates for already existing template
 
 /// Registers the sets of a body, each completely or not at all (S-13, S-14). An X-Id without templates is
 /// only looked up (S-10).
-pub(super) async fn register(engine: &Engine<'_>, body: &[u8]) -> String {
+pub(super) async fn register(engine: &Engine<'_>, records: &Records<'_>) -> String {
     let mut answer = GroupedLines::default();
-    for section in sections(engine.x_id.as_deref(), body) {
+    for section in sections(engine.x_id.as_deref(), records) {
         answer.begin(section.group());
         match section {
             Section::Unnamed(malformed) => answer.lines().append(&malformed),

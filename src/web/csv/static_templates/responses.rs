@@ -199,7 +199,7 @@ mod tests {
             for (_, fragment, _) in TABLE {
                 let name = naming().fragment(fragment);
                 let text = written(Layout::Compatible, &json!({ name: shape }));
-                let count = crate::csv::line::records(text.as_bytes()).count();
+                let count = crate::csv::line::Records::parse(text.as_bytes()).iter().len();
                 prop_assert_eq!(count, usize::from(!shape.is_null()), "{}", text);
             }
         }
