@@ -22,7 +22,7 @@ struct Place {
     line: usize,
     /// The end of its values, which begin where those of the record before end.
     end: usize,
-    /// Whether it is malformed. Its values are then only the first one, if that can be told.
+    /// Whether it is malformed. It has its first value at most.
     is_malformed: bool,
 }
 
@@ -95,7 +95,7 @@ struct Split<'b> {
     closed: bool,
     /// The number of line ends up to its end.
     lines: usize,
-    /// What follows it.
+    /// The text after it.
     behind: &'b [u8],
 }
 
