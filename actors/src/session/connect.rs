@@ -13,7 +13,7 @@ use platform_store::tenancy::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Delivery, PollHere, SessionActor, SessionContext, SessionTemplates};
+use super::{AcknowledgedTo, Delivery, PollHere, SessionActor, SessionContext, SessionTemplates};
 
 /// The response to a connect.
 #[derive(Debug, Default)]
@@ -62,8 +62,8 @@ pub struct Connect<R = oneshot::Sender<ConnectResponse>> {
     pub advised: Option<Duration>,
     /// The time that the session lives after a connect from now on, if the client requests a value.
     pub interval: Option<Duration>,
-    /// The last batch that the client received (B-22).
-    pub acknowledged: Option<i64>,
+    /// The last notification that the client received.
+    pub acknowledged: Option<AcknowledgedTo>,
     /// The content of the response.
     pub carries: ResponseContent,
     /// Whether the first connect of a session gets its response at once (compatibility switch, B-11).
@@ -150,6 +150,8 @@ pub struct Abandoned {
 pub struct ResumeConnect {
     /// The last bits of the number of the connect.
     pub connect: u32,
+    /// The last of the notifications, in a session that keeps them until they are acknowledged.
+    pub acknowledged: Option<AcknowledgedTo>,
     /// The time for which the connect may still be held.
     pub hold: Duration,
     /// The hold time that the response advises for the next connect (B-08a).
@@ -205,12 +207,20 @@ impl SessionActor {
     /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
         if self.may_be_elsewhere(&connect.user) {
-            return drop(connect.reply_to.send(ConnectResponse::not_now(connect.acknowledged)));
+            return drop(
+                connect
+                    .reply_to
+                    .send(ConnectResponse::not_now(connect.acknowledged.and_then(AcknowledgedTo::batch))),
+            );
         }
         if self.is_leaving() && !self.is_missed() && *self.user == *connect.user {
             // The client has used another server meanwhile, and will continue the session there (B-13), with its
             // numbers. So this response repeats the number that the client has (B-22b).
-            return drop(connect.reply_to.send(ConnectResponse::empty(connect.acknowledged)));
+            return drop(
+                connect
+                    .reply_to
+                    .send(ConnectResponse::empty(connect.acknowledged.and_then(AcknowledgedTo::batch))),
+            );
         }
         if !self.belongs_to(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::unknown_client()));
@@ -222,13 +232,7 @@ impl SessionActor {
         if let Some(interval) = connect.interval {
             self.interval = interval;
         }
-        let unacknowledged = self.queue.len();
-        if let Some(batch) = connect.acknowledged {
-            self.queue.acknowledged(batch);
-        }
-        if let Some(consumer) = &mut self.consumer {
-            consumer.acknowledged(unacknowledged - self.queue.len());
-        }
+        self.acknowledge(connect.acknowledged);
         if connect.carries == ResponseContent::Notifications {
             // The newest connection of the client wins; an older socket may be half open (B-13a).
             self.leave_socket();
@@ -246,13 +250,14 @@ impl Handler<ResumeConnect> for SessionActor {
 
     fn handle(
         &mut self,
-        ResumeConnect { connect, hold, advised, reply_to }: ResumeConnect,
+        ResumeConnect { connect, acknowledged, hold, advised, reply_to }: ResumeConnect,
         ctx: &mut Self::Context,
     ) {
         if connect != self.connects as u32 || self.parked.is_some() || self.is_leaving() {
             // A newer connect is parked, or was and is closed already, or came to another server.
             return drop(reply_to.send(ConnectResponse::default()));
         }
+        self.acknowledge(acknowledged);
         // The response before was not written.
         self.advised_interval = self.advised_interval.after_loss();
         let (carries, advised) = (ResponseContent::Notifications, Some(advised));

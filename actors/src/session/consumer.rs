@@ -38,12 +38,21 @@ const SUPERSEDED: &str = "409::Another reader of the consumer took over";
 #[rtype(result = "()")]
 pub struct Consume(pub ConsumerReader);
 
+/// The last notification that a client received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcknowledgedTo {
+    /// The end of a batch under the acknowledgement extension (B-22).
+    Batch(i64),
+    /// A position in the journal, if the session delivers the notifications of a consumer (B-34).
+    Position(JournalPosition),
+}
+
 /// The consumer of a session.
 #[derive(Debug)]
 pub(super) struct SessionConsumer {
     name: Box<str>,
     channels: Vec<Pattern>,
-    /// The position to acknowledge for each notification in the queue, oldest first.
+    /// The position of each notification in the queue, oldest first.
     positions: VecDeque<JournalPosition>,
     /// The position up to which the journal was read.
     read: JournalPosition,
@@ -71,15 +80,27 @@ struct Superseded;
 #[rtype(result = "()")]
 struct ConsumerChanged;
 
+impl AcknowledgedTo {
+    /// Returns the number of the batch, which a response without notifications repeats.
+    pub(super) fn batch(self) -> Option<i64> {
+        match self {
+            Self::Batch(batch) => Some(batch),
+            Self::Position(_) => None,
+        }
+    }
+}
+
 impl SessionConsumer {
     /// Returns whether the consumer receives all notifications of these channels.
     pub(super) fn covers(&self, patterns: &[Pattern]) -> bool {
         patterns.iter().all(|pattern| self.channels.contains(pattern))
     }
 
-    /// Notes that the oldest notifications of the queue are acknowledged.
-    pub(super) fn acknowledged(&mut self, count: usize) {
+    /// Notes that the oldest notifications of the queue are acknowledged. The last one of all stands for everything
+    /// that was read, whether or not it matched.
+    fn acknowledged(&mut self, count: usize) {
         let last = self.positions.drain(..count.min(self.positions.len())).next_back();
+        let last = last.map(|last| if self.positions.is_empty() { self.read } else { last });
         let position = last.max(self.begin.take());
         if let Some(position) = position {
             // The feed has ended if the session is about to.
@@ -87,14 +108,13 @@ impl SessionConsumer {
         }
     }
 
-    /// Adds what to acknowledge for the notifications of a batch. The last one stands for everything that was read,
-    /// whether or not it matched.
+    /// Notes the positions of a batch. If the client has nothing to acknowledge, everything that was read is
+    /// acknowledged.
     fn add(&mut self, batch: &Batch) {
         self.read = batch.position;
         self.positions.extend(batch.notifications.iter().map(|read| read.entry.place.position));
-        match self.positions.back_mut() {
-            Some(last) => *last = batch.position,
-            None => drop(self.acknowledged.send(Acknowledged(batch.position, 0))),
+        if self.positions.is_empty() {
+            self.acknowledged.send(Acknowledged(batch.position, 0)).ok();
         }
     }
 }
@@ -120,6 +140,20 @@ impl Handler<Consume> for SessionActor {
 }
 
 impl SessionActor {
+    /// Drops the notifications that the client has received. The others that were sent return to the queue.
+    pub(super) fn acknowledge(&mut self, to: Option<AcknowledgedTo>) {
+        let before = self.queue.len();
+        match (to, &self.consumer) {
+            (Some(AcknowledgedTo::Batch(batch)), _) => self.queue.acknowledged(batch),
+            (Some(AcknowledgedTo::Position(to)), Some(consumer)) => {
+                self.queue.acknowledged_first(consumer.positions.partition_point(|position| *position <= to));
+            }
+            _ => {}
+        }
+        let count = before - self.queue.len();
+        self.consumer.iter_mut().for_each(|consumer| consumer.acknowledged(count));
+    }
+
     /// Returns the state of the consumer, for the new place of the session, and ends the feed here.
     pub(super) fn take_consumer(&mut self) -> Option<ConsumerState> {
         let SessionConsumer { name, positions, read, .. } = *self.consumer.take()?;

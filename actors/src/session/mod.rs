@@ -68,8 +68,8 @@ pub use client_id::ClientId;
 pub use connect::{
     Abandoned, Connect, ConnectResponse, FirstConnect, ResponseContent, ResumeConnect, Writing, Written,
 };
-pub use consumer::Consume;
 use consumer::SessionConsumer;
+pub use consumer::{AcknowledgedTo, Consume};
 pub use context::SessionContext;
 pub(crate) use context::{SessionTask, SharedSession};
 pub use ending::Disconnect;

@@ -40,6 +40,17 @@ struct Batches {
     unacknowledged: VecDeque<(i64, Arc<Notification>)>,
 }
 
+impl Batches {
+    /// Takes back the last `count` notifications of a batch. Those that are no longer there were acknowledged, or wait
+    /// again already, because a newer connect was faster.
+    fn take_back(&mut self, batch: i64, count: usize) -> VecDeque<Arc<Notification>> {
+        let before = |bound: i64| self.unacknowledged.partition_point(|(number, _)| *number < bound);
+        let (begin, end) = (before(batch), before(batch + 1));
+        let back = self.unacknowledged.drain(begin.max(end.saturating_sub(count))..end);
+        back.map(|(_, notification)| notification).collect()
+    }
+}
+
 impl Queue {
     /// Creates an empty queue. With the acknowledgement extension batches are numbered and kept until they are
     /// acknowledged (B-22).
@@ -85,10 +96,19 @@ impl Queue {
     /// Drops the batches up to the one that the client acknowledges. Notifications of later batches return to the
     /// front of the queue.
     pub(crate) fn acknowledged(&mut self, batch: i64) {
+        let Some(batches) = &self.batches else { return };
+        self.acknowledged_first(batches.unacknowledged.partition_point(|(number, _)| *number <= batch));
+    }
+
+    /// Drops this number of notifications, or as many as were sent. The others that were sent return to the front of
+    /// the queue.
+    pub(super) fn acknowledged_first(&mut self, count: usize) {
         let Some(batches) = &mut self.batches else { return };
         // The whole deque is taken, so that the memory of a burst is freed.
-        for (number, notification) in std::mem::take(&mut batches.unacknowledged).into_iter().rev() {
-            if number <= batch {
+        for (at, (_, notification)) in
+            std::mem::take(&mut batches.unacknowledged).into_iter().enumerate().rev()
+        {
+            if at < count {
                 self.bytes -= notification.json().len()
             } else {
                 self.waiting.push_front(notification)
@@ -126,17 +146,20 @@ impl Queue {
         frame
     }
 
-    /// Puts back a batch that no open connection took (B-22).
+    /// Puts back a batch that no open connection took, or the end of one (B-22).
     pub(crate) fn put_back(&mut self, delivery: Delivery) {
         if delivery.notifications.is_empty() {
             // A response without notifications may repeat the number of an earlier batch, which stays.
             return;
         }
-        match (delivery.batch, &mut self.batches) {
-            (Some(batch), Some(batches)) => batches.unacknowledged.retain(|(number, _)| *number != batch),
-            _ => self.bytes += size(&delivery.notifications),
-        }
-        let newer = std::mem::replace(&mut self.waiting, delivery.notifications.into());
+        let back = match (delivery.batch, &mut self.batches) {
+            (Some(batch), Some(batches)) => batches.take_back(batch, delivery.notifications.len()),
+            _ => {
+                self.bytes += size(&delivery.notifications);
+                delivery.notifications.into()
+            }
+        };
+        let newer = std::mem::replace(&mut self.waiting, back);
         self.waiting.extend(newer);
     }
 
@@ -243,6 +266,47 @@ mod tests {
         assert_eq!(texts(&again), ["2", "3"]);
         assert!(again.batch > second.batch);
         queue.acknowledged(again.batch.expect("numbered"));
+        assert_eq!((queue.len(), queue.bytes), (0, 0));
+    }
+
+    #[test]
+    fn end_of_a_batch_that_was_not_written_waits_again() {
+        let mut queue = acknowledging_queue_of(3);
+        let Delivery { notifications, batch } = queue.take();
+        let batch = batch.expect("numbered");
+        push(&mut queue, 4);
+        queue.put_back(Delivery { notifications: notifications[2..].to_vec(), batch: Some(batch) });
+
+        queue.acknowledged(batch);
+
+        assert_eq!(texts(&queue.take()), ["3", "4"]);
+        assert_eq!(queue.bytes, 2);
+    }
+
+    #[test]
+    fn batch_that_a_newer_connect_got_already_is_not_put_back() {
+        let mut queue = acknowledging_queue_of(2);
+        let lost = queue.take();
+        queue.acknowledged(0);
+        let again = queue.take();
+
+        queue.put_back(lost);
+
+        assert!(queue.is_empty());
+        queue.acknowledged(again.batch.expect("numbered"));
+        assert_eq!((queue.len(), queue.bytes), (0, 0));
+    }
+
+    #[test]
+    fn first_notifications_of_a_batch_are_acknowledged_by_their_number() {
+        let mut queue = acknowledging_queue_of(3);
+        drop(queue.take());
+        push(&mut queue, 4);
+
+        queue.acknowledged_first(2);
+
+        assert_eq!(texts(&queue.take()), ["3", "4"]);
+        queue.acknowledged_first(7);
         assert_eq!((queue.len(), queue.bytes), (0, 0));
     }
 

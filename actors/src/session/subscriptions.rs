@@ -73,8 +73,12 @@ impl Handler<Subscribe> for SessionActor {
         }
         self.touch(ctx);
         if let Some(consumer) = &self.consumer {
+            if !consumer.covers(&subscribe.patterns) {
+                return Subscribed::Denied;
+            }
             // The feed delivers them already.
-            return if consumer.covers(&subscribe.patterns) { Subscribed::Done } else { Subscribed::Denied };
+            let fits = subscribe.templates.is_none_or(|templates| self.add_templates(templates));
+            return if fits { Subscribed::Done } else { Subscribed::TooMany };
         }
         let mut new: Vec<Pattern> = Vec::new();
         for pattern in subscribe.patterns {

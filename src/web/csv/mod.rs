@@ -3,7 +3,7 @@
 //! Reading order: [`line`] (records and lines), [`engine`] (from a body to a response, whatever the
 //! transport), [`template_set`] with [`request_template`] and [`response_template`] (templates that a tenant
 //! registered), [`static_templates`] (built-in rows), [`rest_caller`] (one row is one REST call),
-//! [`realtime`] (rows 80 to 84).
+//! [`realtime`] (rows 80 to 84 and 88).
 
 mod bootstrap;
 mod engine;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::Addr;
 use platform_actors::session::{
-    ClientId, Connect, FirstConnect, PollHere, ResponseContent, SessionActor, SessionHere,
+    AcknowledgedTo, ClientId, Connect, FirstConnect, PollHere, ResponseContent, SessionActor, SessionHere,
 };
 use platform_model::realtime::bayeux::{Batch, CONNECTION_TYPES, RequestMessage};
 use tokio::sync::oneshot;
@@ -114,7 +114,7 @@ impl Connecting<'_> {
             hold,
             advised: wishes.map(|_| default),
             interval: wishes.and_then(|wishes| wishes.interval),
-            acknowledged: message.acknowledged_batch(),
+            acknowledged: acknowledged(message),
             carries,
             first,
             reply_to,
@@ -127,6 +127,12 @@ impl Connecting<'_> {
         let longest = self.realtime.platform.limits().connect_timeout;
         self.caller.remaining().map_or(longest, |remaining| longest.min(remaining))
     }
+}
+
+/// Returns what a client has received: a batch, or the notifications of a consumer (B-34).
+fn acknowledged(message: &RequestMessage<'_>) -> Option<AcknowledgedTo> {
+    let batch = message.acknowledged_batch().map(AcknowledgedTo::Batch);
+    batch.or_else(|| message.acknowledged_position().map(AcknowledgedTo::Position))
 }
 
 /// Returns the connection types that the client and this server have in common. Clients of the field leave the member

@@ -1,12 +1,13 @@
-//! Handshakes of sessions that deliver the notifications of a named consumer (docs/rules.md#named-consumers; B-33).
+//! Handshakes of sessions that deliver the notifications of a named consumer (docs/rules.md#named-consumers; B-33,
+//! B-34).
 
 use platform_actors::consumers::{ConsumerReader, NewReader};
 use platform_actors::session::AcknowledgementExtension;
-use platform_model::error::Error;
+use platform_model::error::{Error, Noun};
 use platform_model::realtime::bayeux::channel::Endpoint;
 use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Advice, RequestMessage};
-use platform_model::realtime::consumer::ReaderWay;
+use platform_model::realtime::consumer::{ReaderWay, parse_name};
 
 use super::{Exchange, Replies};
 use crate::auth::Caller;
@@ -52,16 +53,21 @@ impl Exchange<'_> {
         if !message.acknowledges() {
             return Ok(Err("400::A consumer requires the acknowledgement extension (ext.ack)".to_owned()));
         }
+        if parse_name(name).is_err() {
+            // The database does not accept every text.
+            return Ok(Err(format!("404::{}", Error::not_found(Noun::Consumer, name))));
+        }
         let new = NewReader {
             consumer: name.into(),
             user: caller.user.clone(),
             way: ReaderWay::Bayeux,
             address: Some(self.source.address()),
-            acknowledged: None,
+            acknowledged: message.acknowledged_position(),
         };
         let reader = match self.realtime.platform.read_consumer(&caller.tenant, new).await {
             Ok(reader) => reader,
             Err(error @ Error::NotFound { .. }) => return Ok(Err(format!("404::{error}"))),
+            Err(error @ Error::Invalid { .. }) => return Ok(Err(format!("400::{error}"))),
             Err(error) => return Err(error.into()),
         };
         match ensure_readable(caller, &self.realtime.platform, reader.channels()).await {

@@ -11,11 +11,12 @@ use actix::Addr;
 use actix::dev::ToEnvelope;
 use platform_actors::hub::Notification;
 use platform_actors::session::{
-    Abandoned, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, SessionContext, SessionHere,
-    Writing, Written,
+    Abandoned, AcknowledgedTo, ClientId, ConnectResponse, LARGE, ResumeConnect, SessionActor, SessionContext,
+    SessionHere, Writing, Written,
 };
 use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Reply, RequestMessage};
+use platform_model::realtime::consumer::JournalPosition;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
@@ -121,14 +122,21 @@ impl Held {
         Poll::Ready(response)
     }
 
-    /// Waits for another reply, after one that contained nothing for the client (S-53).
-    pub fn go_on(&mut self, connect: u32, hold: Duration, advised: Duration) {
+    /// Waits for another reply, after one that contained nothing for the client (S-53). In the session of a consumer
+    /// this acknowledges the notifications up to a position (B-34).
+    pub fn go_on(
+        &mut self,
+        connect: u32,
+        acknowledged: Option<JournalPosition>,
+        (hold, advised): (Duration, Duration),
+    ) {
         let (reply_to, answer) = oneshot::channel();
         let address = match &self.session {
             Session::Anywhere { address, .. } => address.clone(),
             Session::Here { session, .. } => session.address(),
         };
-        address.do_send(ResumeConnect { connect, hold, advised, reply_to });
+        let acknowledged = acknowledged.map(AcknowledgedTo::Position);
+        address.do_send(ResumeConnect { connect, acknowledged, hold, advised, reply_to });
         (self.session, self.stage) = (Session::Anywhere { address, answer }, Stage::Waiting);
     }
 

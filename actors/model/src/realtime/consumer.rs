@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use serde::ser::{SerializeMap, SerializeStruct};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::bayeux::channel::{Endpoint, Pattern};
@@ -164,7 +164,7 @@ pub struct Consumer {
 }
 
 /// Notifications that a consumer will never receive, because it lapsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// The first of them.
     pub from: JournalPosition,

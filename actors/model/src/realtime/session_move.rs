@@ -72,7 +72,7 @@ pub struct SessionState {
 pub struct ConsumerState {
     /// The name of the consumer.
     pub name: String,
-    /// The position to acknowledge for each notification that the session has, oldest first.
+    /// The position of each notification that the session has, oldest first.
     pub positions: Vec<JournalPosition>,
     /// The position up to which the journal was read.
     pub read: JournalPosition,

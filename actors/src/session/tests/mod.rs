@@ -113,7 +113,7 @@ async fn newer_connect_takes_over_and_the_older_gets_an_empty_response() {
 impl Bench {
     fn resume(&self, connect: u32, hold: Duration) -> oneshot::Receiver<ConnectResponse> {
         let (reply_to, answer) = oneshot::channel();
-        self.session.do_send(ResumeConnect { connect, hold, advised: HOLD, reply_to });
+        self.session.do_send(ResumeConnect { connect, acknowledged: None, hold, advised: HOLD, reply_to });
         answer
     }
 }
@@ -233,10 +233,16 @@ async fn foreign_user_receives_unknown_client() {
 async fn unacknowledged_batch_is_sent_again_at_once() {
     let bench = start_acknowledging();
     bench.notify("1");
-    let first = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("a response");
+    let first = bench
+        .connect_with(|connect| connect.acknowledged = Some(AcknowledgedTo::Batch(-1)))
+        .await
+        .expect("a response");
     bench.notify("2");
 
-    let again = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("a response");
+    let again = bench
+        .connect_with(|connect| connect.acknowledged = Some(AcknowledgedTo::Batch(-1)))
+        .await
+        .expect("a response");
 
     assert_eq!((texts(&first), texts(&again)), (vec!["1"], vec!["1", "2"]));
     assert!(again.delivery.batch > first.delivery.batch);

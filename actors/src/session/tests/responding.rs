@@ -86,7 +86,7 @@ async fn every_response_of_an_acknowledging_session_has_a_number() {
     bench.session.do_send(Release { interval: LATER });
     bench.notify("1");
     let delivered = bench.connect();
-    let left = bench.connect_with(|connect| connect.acknowledged = Some(1));
+    let left = bench.connect_with(|connect| connect.acknowledged = Some(AcknowledgedTo::Batch(1)));
     settle().await;
     assert!(bench.session.send(Disconnect { user: USER.into() }).await.expect("it lives"));
 
@@ -108,7 +108,10 @@ async fn unwritten_response_that_repeats_a_number_loses_no_batch() {
     assert_eq!((stopped.delivery.batch, texts(&stopped).len()), (first.delivery.batch, 0));
     bench.session.do_send(Abandoned { unwritten: Some(stopped.delivery) });
 
-    let again = bench.connect_with(|connect| connect.acknowledged = Some(-1)).await.expect("a response");
+    let again = bench
+        .connect_with(|connect| connect.acknowledged = Some(AcknowledgedTo::Batch(-1)))
+        .await
+        .expect("a response");
 
     assert_eq!(texts(&again), ["1"]);
 }

@@ -215,7 +215,8 @@ async fn unacknowledged_batch_of_a_long_poll_comes_with_the_next_connect_over_a_
     bench.attach(&SlowSocket::that_reads()).await;
 
     let again = bench.connect_with(|connect| {
-        (connect.carries, connect.acknowledged) = (ResponseContent::Heartbeat, Some(0));
+        (connect.carries, connect.acknowledged) =
+            (ResponseContent::Heartbeat, Some(AcknowledgedTo::Batch(0)));
     });
 
     assert_eq!((texts(&lost), texts(&again.await.expect("a response"))), (vec!["1"], vec!["1"]));

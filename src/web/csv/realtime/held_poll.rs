@@ -12,6 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use platform_actors::session::{ConnectResponse, Delivery};
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::Advice;
+use platform_model::realtime::consumer::JournalPosition;
 use tokio::time::Instant;
 
 use super::replies;
@@ -136,11 +137,12 @@ impl HeldPoll {
                 tracing::warn!(%error, "notifications wait because templates cannot be looked up");
                 Err(String::new())
             }
-            Ok(Evaluated { text, count }) if text.is_empty() => self.go_on(*evaluation, count),
+            Ok(evaluated) if evaluated.text.is_empty() => self.go_on(*evaluation, &evaluated),
             Ok(_) if peer_is_gone() => Err(self.end_empty()),
-            Ok(Evaluated { mut text, count }) => {
+            Ok(Evaluated { mut text, count, position }) => {
                 let (answer, held) = evaluation.taken(count);
                 self.answered = held;
+                text.push_str(&position_line(position));
                 if answer.restores_interval {
                     text.push_str(&self.end(&answer));
                 }
@@ -149,8 +151,9 @@ impl HeldPoll {
         }
     }
 
-    /// Drops notifications that match no template, which do not end the connect (S-53).
-    fn go_on(&mut self, mut evaluation: Evaluation, count: usize) -> Result<State, String> {
+    /// Drops notifications that match no template, which do not end the connect (S-53). Those of a consumer are
+    /// acknowledged, by the client if the time of the connect is over (B-34).
+    fn go_on(&mut self, mut evaluation: Evaluation, evaluated: &Evaluated) -> Result<State, String> {
         let (begun, answer) = (self.begun, &evaluation.answer);
         // A row 83 requests no hold time, so this connect is held as long as the advice says for the next
         // one.
@@ -159,10 +162,13 @@ impl HeldPoll {
         let connect = answer.connect;
         match evaluation.held.take() {
             Some(mut held) if !rest.is_zero() => {
-                held.go_on(connect, rest, advised);
+                held.go_on(connect, evaluated.position, (rest, advised));
                 Ok(State::Waiting(held))
             }
-            _ => Err(self.end(&evaluation.taken(count).0)),
+            _ => {
+                let advice = self.end(&evaluation.taken(evaluated.count).0);
+                Err(position_line(evaluated.position) + &advice)
+            }
         }
     }
 
@@ -171,6 +177,13 @@ impl HeldPoll {
         replies::write_connected(answer, self.row.line, &self.row.csv, &mut lines);
         lines.into_text()
     }
+}
+
+/// Returns the line with the position of a consumer, if there is one.
+fn position_line(position: Option<JournalPosition>) -> String {
+    let mut lines = Lines::default();
+    position.into_iter().for_each(|position| replies::write_position(position, None, &mut lines));
+    lines.into_text()
 }
 
 impl Evaluation {
@@ -188,7 +201,7 @@ impl Evaluation {
         let (mut answer, held) = (std::mem::take(&mut self.answer), self.held.take());
         let notifications = answer.delivery.notifications.split_off(count);
         if let Some(held) = held.as_ref().filter(|_| !notifications.is_empty()) {
-            let delivery = Delivery { notifications, batch: None };
+            let delivery = Delivery { notifications, batch: answer.delivery.batch };
             held.give_back(ConnectResponse { delivery, ..ConnectResponse::default() });
         }
         (answer, held)

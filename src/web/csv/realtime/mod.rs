@@ -1,4 +1,4 @@
-//! Rows 80 to 84 on the Bayeux paths: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to
+//! Rows 80 to 84 and 88 on the Bayeux paths: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to
 //! S-59).
 //!
 //! Each row becomes a Bayeux message, and the reply to it becomes lines: sessions, permissions and held polls
@@ -157,7 +157,7 @@ impl Client<'_> {
     fn templates(&self, row: &Row) -> Option<SessionTemplates> {
         let of_header = self.x_id.as_deref().map(Box::from);
         match row.message {
-            Message::Handshake => {
+            Message::Handshake | Message::Consume => {
                 let x_id = of_header.unwrap_or_else(|| static_templates::x_id().into());
                 Some(SessionTemplates { header: vec![x_id], extra: Vec::new() })
             }
@@ -206,16 +206,12 @@ impl Client<'_> {
             return replies::write_connected(&answer, line, self.csv, lines);
         }
         let mut evaluation = Evaluation::new(held, answer, self.csv.clone(), self.tenant.clone());
-        let Ok(Evaluated { text, count }) = (&mut evaluation).await else { return };
+        let Ok(Evaluated { text, count, position }) = (&mut evaluation).await else { return };
         let (answer, _) = evaluation.taken(count);
-        match text.strip_suffix('\n') {
-            Some(text) => {
-                lines.push_text(text);
-                if answer.restores_interval {
-                    replies::write_connected(&answer, line, self.csv, lines);
-                }
-            }
-            None => replies::write_connected(&answer, line, self.csv, lines),
+        text.strip_suffix('\n').into_iter().for_each(|text| lines.push_text(text));
+        position.into_iter().for_each(|position| replies::write_position(position, None, lines));
+        if text.is_empty() || answer.restores_interval {
+            replies::write_connected(&answer, line, self.csv, lines);
         }
     }
 }

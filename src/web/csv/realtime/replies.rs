@@ -1,7 +1,8 @@
-//! Bayeux replies as lines: 40 for an error, 86 for advice (S-52, S-54, S-56).
+//! Bayeux replies as lines: 40 for an error, 86 for advice, 88 for the position of a consumer (S-52, S-54, S-56, B-34).
 
 use platform_actors::session::ConnectResponse;
 use platform_model::realtime::bayeux::{Reconnect, error};
+use platform_model::realtime::consumer::{JournalPosition, Missed};
 use serde::Deserialize;
 
 use super::rows::{Message, Row, name_of};
@@ -15,6 +16,21 @@ struct Reply {
     client_id: Option<String>,
     error: Option<String>,
     advice: Option<Advice>,
+    #[serde(default)]
+    ext: Extensions,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Extensions {
+    #[serde(rename = "com.platform.consumer")]
+    consumer: Option<Consumer>,
+}
+
+/// The consumer of a new session.
+#[derive(Debug, Deserialize)]
+struct Consumer {
+    position: JournalPosition,
+    missed: Option<Missed>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -39,7 +55,13 @@ pub(super) fn write(row: &Row, line: usize, json: &[u8], csv: &Csv, lines: &mut 
                     advice.write(line, csv, lines);
                 }
             }
-            (Message::Handshake, None) => lines.push([name_of(&reply.client_id.unwrap_or_default())]),
+            (Message::Handshake | Message::Consume, None) => {
+                let client = reply.client_id.unwrap_or_default();
+                lines.push([name_of(&client, reply.ext.consumer.is_some())]);
+                if let Some(Consumer { position, missed }) = reply.ext.consumer {
+                    write_position(position, missed, lines);
+                }
+            }
             // The session is at another server, because this one stops.
             (Message::Connect, None) => {
                 reply.advice.into_iter().for_each(|advice| advice.write(line, csv, lines));
@@ -52,6 +74,13 @@ pub(super) fn write(row: &Row, line: usize, json: &[u8], csv: &Csv, lines: &mut 
 /// Writes the line for a channel that is forbidden or unknown.
 pub(super) fn write_denied(lines: &mut Lines) {
     lines.push(["40", Message::Subscribe.channel(), error::SUBSCRIBE_DENIED]);
+}
+
+/// Writes `88,<position>`: the client has to acknowledge this position when it has processed the lines before. The
+/// notifications that the consumer missed are added as `,<from>,<to>`.
+pub(super) fn write_position(position: JournalPosition, missed: Option<Missed>, lines: &mut Lines) {
+    let missed = missed.into_iter().flat_map(|Missed { from, to }| [from, to]);
+    lines.push([88, position].into_iter().chain(missed).map(|number| number.to_string()));
 }
 
 /// Writes the lines of a connect without notifications: its client is unknown, or its time expired. A connect

@@ -10,6 +10,7 @@ use actix_web::web;
 use platform_actors::hub::Notification;
 use platform_actors::session::SessionTemplates;
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::realtime::consumer::JournalPosition;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,6 +37,8 @@ pub(super) struct Evaluated {
     pub(super) text: String,
     /// The number of evaluated notifications. The others wait.
     pub(super) count: usize,
+    /// The position of the last one of them, if they are those of a consumer.
+    pub(super) position: Option<JournalPosition>,
 }
 
 /// The state of the evaluation of a delivery.
@@ -58,14 +61,16 @@ pub(super) async fn evaluate(
     notifications: Vec<Arc<Notification>>,
 ) -> Result<Evaluated> {
     let sets = sets_of(&csv, &tenant, &templates).await?;
+    let position_at = |count: usize| notifications.get(count.checked_sub(1)?).and_then(position_of);
     if sets.is_empty() {
-        return Ok(Evaluated { text: String::new(), count: notifications.len() });
+        let count = notifications.len();
+        return Ok(Evaluated { text: String::new(), count, position: position_at(count) });
     }
     let grouped = !templates.extra.is_empty();
     let mut evaluator = Evaluator { csv: &csv, tenant: &tenant, sets, serials: HashMap::new() };
     let (mut answer, mut bytes, mut count) = (GroupedLines::default(), 0, 0);
     let mut turn = Instant::now();
-    for notification in notifications {
+    for notification in &notifications {
         if turn.elapsed() > TURN {
             tokio::task::yield_now().await;
             turn = Instant::now();
@@ -78,7 +83,7 @@ pub(super) async fn evaluate(
             break;
         }
     }
-    Ok(Evaluated { text: answer.finish(), count })
+    Ok(Evaluated { text: answer.finish(), count, position: position_at(count) })
 }
 
 /// Returns the sets that can produce lines, those of the header first. A set that was deleted produces none.
@@ -151,6 +156,25 @@ fn serial_in(operation: &Value) -> Option<String> {
     let type_ = serial_type();
     let serial = pairs.iter().find(|pair| pair["type"] == type_).and_then(|pair| pair["externalId"].as_str());
     serial.or_else(|| operation["deviceId"].as_str()).map(ToOwned::to_owned)
+}
+
+/// Returns the position of a notification of a consumer.
+fn position_of(notification: &Arc<Notification>) -> Option<JournalPosition> {
+    #[derive(Deserialize)]
+    struct Message {
+        ext: Extensions,
+    }
+    #[derive(Deserialize)]
+    struct Extensions {
+        #[serde(rename = "com.platform.consumer")]
+        consumer: Consumer,
+    }
+    #[derive(Deserialize)]
+    struct Consumer {
+        position: JournalPosition,
+    }
+    let message: Message = serde_json::from_slice(notification.json()).ok()?;
+    Some(message.ext.consumer.position)
 }
 
 /// Returns the object that templates evaluate: on the channel of an agent the operation, on other channels

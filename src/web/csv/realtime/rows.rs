@@ -1,8 +1,11 @@
-//! Rows 80 to 84, and the Bayeux messages they represent (docs/rules.md#notifications-as-rows).
+//! Rows 80 to 84 and 88, and the Bayeux messages they represent (docs/rules.md#notifications-as-rows).
 
+use platform_model::realtime::bayeux::CONSUMER_EXTENSION;
+use platform_model::realtime::consumer::JournalPosition;
 use serde_json::{Value, json};
 
 use crate::csv::groups::message_id;
+use crate::csv::kind::Kind;
 use crate::csv::line::Record;
 use crate::csv::refusal::Refusal;
 use crate::csv::static_templates::Arguments;
@@ -13,6 +16,8 @@ pub(super) const EXTRA_SETS: usize = 64;
 /// The suffix of session names for CSV clients. It makes the names unusable in JSON messages and vice versa,
 /// so that a session uses one format (S-59).
 const SUFFIX: char = 'c';
+/// The same for sessions of a consumer, whose rows 83 acknowledge (B-34).
+const CONSUMER_SUFFIX: char = 'n';
 
 /// The id of a row that waits for notifications.
 pub(super) const CONNECT: &str = "83";
@@ -30,17 +35,21 @@ pub(super) enum Message {
     Connect,
     /// Row 84.
     Disconnect,
+    /// Row 88: a handshake for a consumer.
+    Consume,
 }
 
 /// A parsed row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) message: Message,
-    /// The name of the session for CSV clients.
-    client: String,
+    /// The name of the session for CSV clients, or that of a consumer.
+    name: String,
     channel: String,
     /// The extra template sets of a subscription (S-55).
     pub(super) x_ids: Vec<Box<str>>,
+    /// The position up to which the client has handled the notifications of a consumer.
+    acknowledged: Option<JournalPosition>,
 }
 
 impl Message {
@@ -51,14 +60,20 @@ impl Message {
             82 => Self::Unsubscribe,
             83 => Self::Connect,
             84 => Self::Disconnect,
+            88 => Self::Consume,
             _ => return None,
         })
+    }
+
+    /// Returns whether the message is a handshake.
+    pub(super) fn begins_session(self) -> bool {
+        matches!(self, Self::Handshake | Self::Consume)
     }
 
     /// Returns the Bayeux channel of the message.
     pub(super) fn channel(self) -> &'static str {
         match self {
-            Self::Handshake => "/meta/handshake",
+            Self::Handshake | Self::Consume => "/meta/handshake",
             Self::Subscribe => "/meta/subscribe",
             Self::Unsubscribe => "/meta/unsubscribe",
             Self::Connect => "/meta/connect",
@@ -68,22 +83,27 @@ impl Message {
 }
 
 impl Row {
-    /// Parses a row. Further arguments of 80 and 83 are ignored (S-51).
+    /// Parses a row. Further arguments of 80 and 83 are ignored (S-51), except in the session of a consumer.
     ///
     /// # Errors
-    /// `Malformed`; `InvalidMessageId` for any other message; `WrongNumber`.
+    /// `Malformed`; `InvalidMessageId` for any other message; `WrongNumber`; `Kind` for a position that is not one.
     pub(super) fn of(record: Record<'_>) -> Result<Self, Refusal> {
         let id = message_id(&record).ok_or(Refusal::Malformed)?;
         let message = Message::of(id).ok_or(Refusal::InvalidMessageId)?;
         let values = record.values.map_err(|_| Refusal::Malformed)?;
         let arguments = Arguments(values.get(1..).unwrap_or_default());
-        let (client, channel) = match message {
+        let (name, channel) = match message {
             Message::Handshake => ("", ""),
-            Message::Connect | Message::Disconnect => (arguments.mandatory(0)?, ""),
+            Message::Connect | Message::Disconnect | Message::Consume => (arguments.mandatory(0)?, ""),
             Message::Subscribe | Message::Unsubscribe => (arguments.mandatory(0)?, arguments.mandatory(1)?),
+        };
+        let acknowledges = match message {
+            Message::Connect => name.ends_with(CONSUMER_SUFFIX),
+            message => message == Message::Consume,
         };
         match message {
             Message::Unsubscribe => arguments.at_most(2)?,
+            _ if acknowledges => arguments.at_most(2)?,
             Message::Disconnect => arguments.at_most(1)?,
             _ => {}
         }
@@ -91,7 +111,8 @@ impl Row {
             Message::Subscribe => distinct(arguments.from(2)),
             _ => Vec::new(),
         };
-        Ok(Self { message, client: client.to_owned(), channel: channel.to_owned(), x_ids })
+        let acknowledged = if acknowledges { position(arguments, 1)? } else { None };
+        Ok(Self { message, name: name.to_owned(), channel: channel.to_owned(), x_ids, acknowledged })
     }
 
     /// Returns the row as a Bayeux message. A connect among other rows does not wait (B-15). Every connect
@@ -104,12 +125,21 @@ impl Row {
             Message::Connect if alone => json!({"advice": {}}),
             Message::Connect => json!({"advice": {"timeout": 0}}),
             Message::Disconnect => json!({}),
+            Message::Consume => json!({
+                "supportedConnectionTypes": ["long-polling"],
+                "ext": {"ack": true, CONSUMER_EXTENSION: {"name": self.name, "acknowledged": self.acknowledged}},
+            }),
         };
         if let (Some(message), Value::Object(more)) = (message.as_object_mut(), more) {
             message.extend(more);
-            if self.message != Message::Handshake {
-                let client = self.client.strip_suffix(SUFFIX).unwrap_or_default();
+            if !self.message.begins_session() {
+                let client = self.name.strip_suffix([SUFFIX, CONSUMER_SUFFIX]).unwrap_or_default();
                 message.insert("clientId".into(), client.into());
+            }
+            if self.message == Message::Connect && self.name.ends_with(CONSUMER_SUFFIX) {
+                // Everything else is sent again.
+                let acknowledged = self.acknowledged.unwrap_or_default();
+                message.insert("ext".into(), json!({CONSUMER_EXTENSION: {"acknowledged": acknowledged}}));
             }
         }
         message.to_string()
@@ -117,8 +147,20 @@ impl Row {
 }
 
 /// Returns the name of a session for CSV clients.
-pub(super) fn name_of(client: &str) -> String {
-    format!("{client}{SUFFIX}")
+pub(super) fn name_of(client: &str, consumes: bool) -> String {
+    format!("{client}{}", if consumes { CONSUMER_SUFFIX } else { SUFFIX })
+}
+
+/// Returns an optional argument that is a position in the journal.
+///
+/// # Errors
+/// `Kind` when it is not one.
+fn position(arguments: Arguments<'_>, at: usize) -> Result<Option<JournalPosition>, Refusal> {
+    let parse = |text: &str| {
+        let position = Kind::Unsigned.accepts(text).then(|| text.parse().ok()).flatten();
+        position.ok_or_else(|| Refusal::Kind(Kind::Unsigned, text.to_owned()))
+    };
+    arguments.text(at).map(parse).transpose()
 }
 
 /// Returns the distinct X-Ids in order, without empty ones.
@@ -164,9 +206,31 @@ mod tests {
             ("83,abc", false, r#"{"channel":"/meta/connect","advice":{"timeout":0},"clientId":"ab"}"#),
             ("84,abc", true, r#"{"channel":"/meta/disconnect","clientId":"ab"}"#),
             ("84,ab", true, r#"{"channel":"/meta/disconnect","clientId":""}"#),
-            ("84,\"a\"\"c\"", true, r#"{"channel":"/meta/disconnect","clientId":"a\""}"#),
+            ("84,abn", true, r#"{"channel":"/meta/disconnect","clientId":"ab"}"#),
         ] {
             assert_eq!(read(row).map(|row| row.bayeux(alone)), Ok(message.to_owned()), "{row}");
+        }
+    }
+
+    #[test]
+    fn rows_of_a_consumer_name_it_and_acknowledge_positions() {
+        let handshake = |acknowledged: Option<i64>| {
+            let consumer = json!({"name": "pumps", "acknowledged": acknowledged});
+            let ext = json!({"ack": true, "com.platform.consumer": consumer});
+            json!({"channel": "/meta/handshake", "supportedConnectionTypes": ["long-polling"], "ext": ext})
+        };
+        let connect = |acknowledged: i64| {
+            let ext = json!({"com.platform.consumer": {"acknowledged": acknowledged}});
+            json!({"channel": "/meta/connect", "advice": {}, "clientId": "ab", "ext": ext})
+        };
+        for (row, message) in [
+            ("88,pumps", handshake(None)),
+            ("88,pumps,7", handshake(Some(7))),
+            ("83,abn,7,", connect(7)),
+            ("83,abn", connect(0)),
+        ] {
+            let text = read(row).map(|row| row.bayeux(true)).expect("a row");
+            assert_eq!(serde_json::from_str::<Value>(&text).expect("JSON"), message, "{row}");
         }
     }
 
@@ -185,6 +249,14 @@ mod tests {
             ("82,a,/alarms/*,x", Refusal::WrongNumber),
             ("83", Refusal::WrongNumber),
             ("83,,a", Refusal::WrongNumber),
+            ("83,an,7,7", Refusal::WrongNumber),
+            ("83,an,x", Refusal::Kind(Kind::Unsigned, "x".into())),
+            ("83,an,-1", Refusal::Kind(Kind::Unsigned, "-1".into())),
+            ("83,an,99999999999999999999", Refusal::Kind(Kind::Unsigned, "99999999999999999999".into())),
+            ("88", Refusal::WrongNumber),
+            ("88,,7", Refusal::WrongNumber),
+            ("88,pumps,7,7", Refusal::WrongNumber),
+            ("88,pumps,1.5", Refusal::Kind(Kind::Unsigned, "1.5".into())),
             ("84", Refusal::WrongNumber),
             ("84,a,b", Refusal::WrongNumber),
         ] {

@@ -1,5 +1,6 @@
 //! Rows 80 to 84: notifications as lines (docs/rules.md#notifications-as-rows; S-50 to S-59).
 
+mod consumers;
 mod errors;
 mod sessions;
 mod templates;

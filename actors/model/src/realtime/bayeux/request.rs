@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::CONSUMER_EXTENSION;
 use crate::error::{Error, Result};
 use crate::limits::MAX_ADVICE;
+use crate::realtime::consumer::JournalPosition;
 use crate::units::SystemOfUnits;
 
 /// The messages of one request, borrowed from its text.
@@ -134,6 +135,17 @@ impl<'a> RequestMessage<'a> {
     /// Returns `ext.ack` of a connect: the last batch that the client received (B-22).
     pub fn acknowledged_batch(&self) -> Option<i64> {
         self.ext_member("ack").and_then(|raw| raw.get().parse().ok())
+    }
+
+    /// Returns the position up to which the client has handled the notifications of a consumer, in a handshake that
+    /// names it or in a connect (B-34).
+    pub fn acknowledged_position(&self) -> Option<JournalPosition> {
+        #[derive(Deserialize)]
+        struct Consumer {
+            acknowledged: JournalPosition,
+        }
+        let consumer: Consumer = serde_json::from_str(self.ext_member(CONSUMER_EXTENSION)?.get()).ok()?;
+        Some(consumer.acknowledged).filter(|position| *position >= 0)
     }
 
     /// Returns `ext.systemOfUnits` of a handshake: the units of measurements in notifications (B-20); `null` counts as
