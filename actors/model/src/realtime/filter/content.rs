@@ -23,8 +23,10 @@ pub struct Content<'a> {
     seen: Cell<usize>,
 }
 
-/// The member `data` of a message on a channel of a resource.
+/// The member `data` of a message on a channel of a resource. It has no further members, so that it is not taken for an
+/// operation or a row.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Change<'a> {
     #[serde(borrow, rename = "realtimeAction")]
     action: &'a RawValue,

@@ -27,6 +27,8 @@ fn conditions_are_compared_with_the_members_of_a_notification() {
         ("text eq 'a \"leak\"'", true),
         ("type eq '*c*e*e*'", true),
         ("type eq 'acme_Leak*Leak'", false),
+        ("text eq '*a*l*a*'", true),
+        ("text eq '*k*a*k*'", false),
         ("id eq 42 and id eq '42' and id eq '042'", true),
         ("id gt 5 and id lt 100", true),
         ("source.id eq '208'", true),
@@ -59,6 +61,8 @@ fn deletion_has_only_an_id_and_an_operation_of_an_agent_no_action() {
     // A member of the object does not hide the action.
     let own = r#"{"realtimeAction":"CREATE","data":{"realtimeAction":"DELETE"}}"#;
     assert!(matches("realtimeAction eq 'CREATE'", own));
+    let row = r#"{"realtimeAction":"CREATE","data":{"a":1},"other":2}"#;
+    assert!(matches("realtimeAction eq 'CREATE' and data.a eq 1 and other eq 2", row));
     let message = br#"{"channel":"/pumps/hot","id":"1","data":{"pressure":7.5}}"#;
     assert!(
         NotificationFilter::compile("pressure gt 7")
