@@ -15,7 +15,7 @@ pub(super) const EXTRA_SETS: usize = 64;
 /// so that a session uses one format (S-59).
 const SUFFIX: char = 'c';
 
-/// The beginning of the value of a subscription that is its filter (B-35), so that it is no X-Id.
+/// The beginning of the value of a subscription that is its filter (B-35) and not an X-Id.
 const FILTER: &str = "$filter=";
 
 /// The id of a row that waits for notifications.

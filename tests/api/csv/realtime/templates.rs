@@ -244,7 +244,8 @@ async fn value_that_begins_with_filter_selects_notifications_and_is_no_set() {
         raise(&admin, &device, kind, json!({})).await;
     }
 
-    let expected = "87,1,types\n200,1,\"a, b\"\n87,1,texts\n300,1,Too hot\n87,1,types\n200,1,last\n87,1,texts\n300,1,Too hot\n";
+    let expected = "87,1,types\n200,1,\"a, b\"\n87,1,texts\n300,1,Too hot\n87,1,types\n200,1,last\n\
+        87,1,texts\n300,1,Too hot\n";
     assert_eq!(client.receive(8).await, expected);
 }
 
