@@ -108,6 +108,7 @@ export type ClientSession = {
   transport: "LONG_POLLING" | "CSV" | "WEBSOCKET";
   server: string;
   subscriptions: string[];
+  filters?: Record<string, string>;
   queuedNotificationCount: number;
   lastDeliveryTime?: Timestamp;
   holdsConnect: boolean;
@@ -232,6 +233,7 @@ export type NotificationConsumer = {
   name: string;
   owner: string;
   channels: string[];
+  filter?: string;
   creationTime: Timestamp;
   maxAge: number;
   maxBytes: number;

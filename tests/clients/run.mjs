@@ -12,6 +12,7 @@ import { line, summary, table } from "./report.mjs";
 import { stages as cuts } from "./scenarios/cuts.mjs";
 import { stages as children } from "./scenarios/children.mjs";
 import { stages as consumer } from "./scenarios/consumer.mjs";
+import { stages as filter } from "./scenarios/filter.mjs";
 import { stages as idle } from "./scenarios/idle.mjs";
 import { stages as proxies } from "./scenarios/proxies.mjs";
 import { stages as rehandshake } from "./scenarios/rehandshake.mjs";
@@ -19,7 +20,7 @@ import { stages as restart } from "./scenarios/restart.mjs";
 import { stages as slowReader } from "./scenarios/slow_reader.mjs";
 import { stages as twoSessions } from "./scenarios/two_sessions.mjs";
 
-const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader, ...consumer, ...proxies];
+const STAGES = [...idle, ...cuts, ...children, ...restart, ...rehandshake, ...twoSessions, ...slowReader, ...consumer, ...filter, ...proxies];
 
 /** The settings of the servers that stages request; the other stages share a server with the defaults. */
 const SETTINGS = { "short hold": { PLATFORM_CONNECT_TIMEOUT_MS: "10000" }, restarted: {} };

@@ -96,13 +96,14 @@ export class Run {
     }
   }
 
-  async #open(platform, channels, { interval, consumer }) {
+  async #open(platform, channels, { interval, consumer, filter }) {
     const { library, transport, credentials, mode } = this.way;
     const { user } = this;
     this.relay = await Relay.open(() => (this.proxy ?? platform).port);
     const authorization = basic(`main/${user.name}`, user.password);
     const inExtension = credentials === "ext";
-    this.watch = new Watch({ token: inExtension && authorization.replace("Basic ", ""), interval, consumer });
+    const token = inExtension && authorization.replace("Basic ", "");
+    this.watch = new Watch({ token, interval, consumer, filter });
     this.#client = LIBRARIES[library]({
       port: this.relay.port,
       transport,

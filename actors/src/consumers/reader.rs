@@ -8,6 +8,7 @@ use std::time::Duration;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
+use platform_model::realtime::filter::{Content, NotificationFilter};
 use platform_store::consumers::reading::{self, Begun, Read, ReadState};
 use platform_store::realtime::journal::{JournalEntry, Place};
 use platform_store::realtime::publications::TenantSubscription;
@@ -45,6 +46,7 @@ pub struct ConsumerReader {
     number: u64,
     signal: Arc<Signal>,
     channels: Arc<[Pattern]>,
+    filter: Option<Arc<NotificationFilter>>,
     place: Place,
     /// The place that the client acknowledged last.
     acknowledged: Place,
@@ -110,7 +112,7 @@ impl ConsumerReader {
             address: request.address,
             acknowledged: request.acknowledged,
         };
-        let Begun { channels, place, missed, newest, max_bytes } =
+        let Begun { channels, filter, place, missed, newest, max_bytes } =
             reading::begin_reading(database, read).await?;
         let channels: Arc<[Pattern]> = channels.into();
         let (number, signal) = readers.enter(&request.consumer, channels.clone());
@@ -120,6 +122,7 @@ impl ConsumerReader {
             number,
             signal,
             channels,
+            filter,
             place,
             acknowledged: place,
             sent: 0,
@@ -263,6 +266,7 @@ impl ConsumerReader {
             }
             reading.place = entry.place;
             if entry.place.position > self.skipped
+                && self.passes(&entry)
                 && let Some(channel) = channel_of(&self.channels, &entry, &lineages)
             {
                 reading.read.push(ReadNotification { channel, entry });
@@ -273,6 +277,11 @@ impl ConsumerReader {
             }
         }
         Ok(false)
+    }
+
+    /// Returns whether the filter of the consumer matches an entry.
+    fn passes(&self, entry: &JournalEntry) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.matches(&Content::of(&entry.content)))
     }
 
     /// Notes that the journal has the notifications before an entry no longer.
@@ -302,7 +311,11 @@ impl ConsumerReader {
                 unseen.seen();
                 match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
                     ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
-                    state if state.has_lapsed || state.position != self.acknowledged.position => {
+                    state
+                        if state.has_lapsed
+                            || state.position != self.acknowledged.position
+                            || state.filter != self.filter =>
+                    {
                         Ok(Some(Interruption::Changed))
                     }
                     _ => Ok(None),

@@ -8,6 +8,7 @@ use platform_model::links::{Links, encode};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::change::PublishedChange;
 
+use super::listeners::Verdicts;
 use super::points::Waiting;
 use super::{Notification, NotificationHub, Publish, Subscriptions};
 
@@ -43,12 +44,15 @@ impl Subscriptions {
     /// Sends an operation to the sessions of one agent. The message holds the operation itself, without an action
     /// (B-04).
     fn publish_to_agent(&mut self, agent: ManagedObjectId, operation: &Operation, links: &Links) {
-        let Some(listeners) = self.listeners.get(&Pattern::Agent(agent)) else { return };
+        let Some(listeners) = self.listeners.of(&Pattern::Agent(agent)) else { return };
         self.last_id += 1;
         let mut json = format!(r#"{{"channel":"/{agent}","id":"{}","data":"#, self.last_id).into_bytes();
         json.extend(encode(operation, links));
         json.push(b'}');
         let notification = Arc::new(Notification::new(&json));
-        self.dispatchers.deliver(listeners.iter().map(|(slot, _)| (*slot, notification.clone())));
+        let mut verdicts = Verdicts::default();
+        verdicts.add(&[listeners], |_| notification.clone());
+        let recipients = listeners.recipients(&verdicts);
+        self.dispatchers.deliver(recipients.map(|(slot, _)| (slot, notification.clone())));
     }
 }

@@ -11,11 +11,12 @@
 mod agents;
 mod dispatchers;
 mod families;
+mod listeners;
 mod modules;
 mod points;
 mod subscription_counts;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
@@ -23,16 +24,16 @@ use actix::{Addr, ArbiterHandle};
 use parking_lot::Mutex;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
-use platform_model::realtime::bayeux::{Channel, FamilyChannel, Pattern};
+use platform_model::realtime::bayeux::{Channel, FamilyChannel, Pattern, Subscription};
 use platform_model::realtime::change::PublishedChange;
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
-use crate::small_map::SmallMap;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
 use families::{Families, Found, Lineage, Placement};
+use listeners::{ListenerTable, Listeners, Verdicts, each_once};
 pub(crate) use modules::PublishRow;
 use points::{Waiting, WaitingLine};
 pub(crate) use subscription_counts::SubscriptionCounts;
@@ -90,7 +91,7 @@ pub(crate) struct Publish {
     pub(crate) links: Links,
 }
 
-/// The patterns that a session subscribes to.
+/// The channels that a session subscribes to.
 #[derive(Debug)]
 pub(crate) struct AddSubscriptions {
     pub(crate) slot: SessionSlot,
@@ -98,7 +99,8 @@ pub(crate) struct AddSubscriptions {
     pub(crate) dispatcher: Addr<SessionDispatcher>,
     /// The system of units in which the session receives measurements (B-20).
     pub(crate) units: Option<SystemOfUnits>,
-    pub(crate) patterns: Vec<Pattern>,
+    /// Each replaces an earlier one of the session to the same channel.
+    pub(crate) subscriptions: Vec<Subscription>,
 }
 
 /// The patterns whose subscriptions a session ends, on unsubscribe and when it ends itself.
@@ -106,18 +108,6 @@ pub(crate) struct AddSubscriptions {
 pub(crate) struct RemoveSubscriptions {
     pub(crate) slot: SessionSlot,
     pub(crate) patterns: Vec<Pattern>,
-}
-
-/// The sessions subscribed to one pattern, each with the system of units in which it receives measurements.
-type Listeners = SmallMap<SessionSlot, Option<SystemOfUnits>>;
-
-/// Returns every session of several listener tables once, even if it is in more than one (B-02).
-fn each_once(listeners: &[&Listeners]) -> impl Iterator<Item = (SessionSlot, Option<SystemOfUnits>)> {
-    listeners.iter().enumerate().flat_map(move |(at, listening)| {
-        let earlier = &listeners[..at];
-        let first_here = move |slot: &SessionSlot| !earlier.iter().any(|earlier| earlier.contains(slot));
-        listening.iter().filter(move |(slot, _)| first_here(slot)).map(|(slot, units)| (*slot, *units))
-    })
 }
 
 /// A notification on one channel in the systems of units that its listeners need, each encoded once.
@@ -139,7 +129,7 @@ pub struct NotificationHub {
 
 /// The subscriptions of one tenant.
 pub(crate) struct Subscriptions {
-    listeners: HashMap<Pattern, Listeners>,
+    listeners: ListenerTable,
     dispatchers: SessionDispatchers,
     subscription_counts: SubscriptionCounts,
     families: Families,
@@ -157,7 +147,7 @@ impl NotificationHub {
         arbiter: ArbiterHandle,
     ) -> Self {
         let subscriptions = Subscriptions {
-            listeners: HashMap::new(),
+            listeners: ListenerTable::default(),
             dispatchers: SessionDispatchers::new(tenant.clone()),
             subscription_counts,
             families: Families::new(tenant, database),
@@ -193,9 +183,16 @@ impl NotificationHub {
         });
     }
 
-    /// Subscribes a session to patterns. Everything that is published after this returns is delivered.
-    pub(crate) fn add_subscriptions(&self, join: AddSubscriptions) {
-        self.subscriptions.lock().add(join);
+    /// Subscribes a session to channels. Everything that is published after this returns is delivered. Returns whether
+    /// it did, because a channel has a bounded number of filters (B-35).
+    #[must_use]
+    pub(crate) fn add_subscriptions(&self, join: AddSubscriptions) -> bool {
+        let subscriptions = &mut self.subscriptions.lock();
+        let has_room = join.subscriptions.iter().all(|one| subscriptions.listeners.has_room_for(one));
+        if has_room {
+            subscriptions.add(join);
+        }
+        has_room
     }
 
     /// Ends subscriptions of a session.
@@ -205,7 +202,7 @@ impl NotificationHub {
 
     /// Returns whether a pattern has subscriptions.
     pub(crate) fn has_listeners(&self, pattern: &Pattern) -> bool {
-        self.subscriptions.lock().listeners.contains_key(pattern)
+        self.subscriptions.lock().listeners.contains(pattern)
     }
 
     /// Notes that links were added or removed, so that objects belong to other families (B-19b), after the commit.
@@ -227,20 +224,23 @@ impl Subscriptions {
     fn deliver(&mut self, publish: &Publish, lineage: Option<&Lineage>) {
         let own = Channel { resource: publish.event.resource(), id: publish.source };
         let patterns = [Pattern::Exact(own), Pattern::All(own.resource)];
-        let listeners: Vec<&Listeners> = patterns.iter().filter_map(|p| self.listeners.get(p)).collect();
+        let listeners: Vec<Listeners<'_>> = patterns.iter().filter_map(|p| self.listeners.of(p)).collect();
+        let mut verdicts = Verdicts::default();
         if !listeners.is_empty() {
             self.last_id += 1;
             let mut forms = NotificationForms::new(publish, own, self.last_id);
-            let recipients = each_once(&listeners).map(|(slot, units)| (slot, forms.in_units(units)));
-            self.dispatchers.deliver(recipients);
+            verdicts.add(&listeners, |units| forms.in_units(units));
+            let recipients = each_once(&listeners, &verdicts);
+            self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
         }
         for id in lineage.into_iter().flat_map(|lineage| lineage.iter()) {
             let family = Channel { resource: own.resource, id: *id };
-            let Some(listeners) = self.listeners.get(&Pattern::WithChildren(family)) else { continue };
+            let Some(listeners) = self.listeners.of(&Pattern::WithChildren(family)) else { continue };
             self.last_id += 1;
             let mut forms = NotificationForms::new(publish, FamilyChannel(family), self.last_id);
-            let recipients = listeners.iter().map(|(slot, units)| (*slot, forms.in_units(*units)));
-            self.dispatchers.deliver(recipients);
+            verdicts.add(&[listeners], |units| forms.in_units(units));
+            let recipients = listeners.recipients(&verdicts);
+            self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
         }
     }
 
@@ -259,33 +259,30 @@ impl Subscriptions {
     /// Ends the sessions with subscriptions to families. Their clients handshake again, so that there is no silent
     /// gap.
     fn end_family_sessions(&self) {
-        let families =
-            self.listeners.iter().filter(|(pattern, _)| matches!(pattern, Pattern::WithChildren(_)));
-        let listeners: Vec<&Listeners> = families.map(|(_, listeners)| listeners).collect();
-        self.dispatchers.end(each_once(&listeners).map(|(slot, _)| slot));
+        let families = self.listeners.of_all(|pattern| matches!(pattern, Pattern::WithChildren(_)));
+        let slots: HashSet<SessionSlot> = families.into_iter().flat_map(Listeners::slots).collect();
+        self.dispatchers.end(slots.into_iter());
     }
 
-    /// Subscribes a session to patterns.
+    /// Subscribes a session to channels.
     pub(crate) fn add(&mut self, join: AddSubscriptions) {
         self.dispatchers.remember(join.slot, join.dispatcher);
-        for pattern in join.patterns {
-            if !self.listeners.contains_key(&pattern) {
-                self.subscription_counts.joined(&pattern);
-                self.families.joined(&pattern);
+        for subscription in join.subscriptions {
+            if !self.listeners.contains(&subscription.pattern) {
+                self.subscription_counts.joined(&subscription.pattern);
+                self.families.joined(&subscription.pattern);
             }
-            self.listeners.entry(pattern).or_default().insert(join.slot, join.units);
+            self.listeners.insert(join.slot, join.units, subscription);
         }
     }
 
     fn remove(&mut self, leave: RemoveSubscriptions) {
         for pattern in leave.patterns {
-            if let Some(listeners) = self.listeners.get_mut(&pattern) {
-                listeners.remove(&leave.slot);
-                if listeners.is_empty() {
-                    self.listeners.remove(&pattern);
-                    self.subscription_counts.left(&pattern);
-                    self.families.left(&pattern);
-                }
+            let had_listeners = self.listeners.contains(&pattern);
+            self.listeners.remove(leave.slot, &pattern);
+            if had_listeners && !self.listeners.contains(&pattern) {
+                self.subscription_counts.left(&pattern);
+                self.families.left(&pattern);
             }
         }
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use platform_model::realtime::bayeux::Pattern;
 
+use super::listeners::{Verdicts, each_once};
 use super::points::Waiting;
-use super::{Notification, NotificationHub, Subscriptions, each_once};
+use super::{Notification, NotificationHub, Subscriptions};
 
 /// One row of a module's statement that is published to the subscriptions to the statement or to the module. The order
 /// of their rows is the order of delivery; see [`Context::publish_row`].
@@ -35,13 +36,16 @@ impl Subscriptions {
             statement: statement.map(Into::into),
         };
         let patterns = [of(Some(&row.statement)), of(None)];
-        let listeners: Vec<_> = patterns.iter().filter_map(|pattern| self.listeners.get(pattern)).collect();
+        let listeners: Vec<_> = patterns.iter().filter_map(|pattern| self.listeners.of(pattern)).collect();
         if listeners.is_empty() {
             return;
         }
         self.last_id += 1;
         let notification = Arc::new(row.encode(self.last_id));
-        self.dispatchers.deliver(each_once(&listeners).map(|(slot, _)| (slot, notification.clone())));
+        let mut verdicts = Verdicts::default();
+        verdicts.add(&listeners, |_| notification.clone());
+        let recipients = each_once(&listeners, &verdicts);
+        self.dispatchers.deliver(recipients.map(|(slot, _)| (slot, notification.clone())));
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
+use platform_model::realtime::bayeux::Subscription;
 use platform_model::realtime::client_session::{ClientSession, SessionFilter, SessionsOfServer};
 use platform_model::realtime::session_move::ServerMessage;
 use platform_model::timestamp::Timestamp;
@@ -189,10 +190,16 @@ impl Platform {
             address: now.traces.address,
             transport: now.transport,
             server: self.database.membership().name().unwrap_or_default().to_owned(),
-            subscriptions: now.patterns.iter().map(ToString::to_string).collect(),
+            subscriptions: now.subscriptions.iter().map(|one| one.pattern.to_string()).collect(),
+            filters: now.subscriptions.iter().filter_map(filter_of).collect(),
             queued: now.queued,
             last_delivery: (delivered > 0).then(|| time(delivered)),
             holds_connect: now.holds_connect,
         }
     }
+}
+
+/// Returns the channel and the filter of a subscription with a filter.
+fn filter_of(Subscription { pattern, filter }: &Subscription) -> Option<(String, String)> {
+    filter.as_ref().map(|filter| (pattern.to_string(), filter.text().to_owned()))
 }

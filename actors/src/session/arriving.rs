@@ -109,7 +109,7 @@ impl Handler<AwaitArrival> for SessionActor {
 
     fn handle(&mut self, AwaitArrival { user }: AwaitArrival, _: &mut Self::Context) -> Arrival {
         match (self.is_missed(), *self.user == *user) {
-            (false, true) => Arrival::Here(self.patterns.clone()),
+            (false, true) => Arrival::Here(self.patterns()),
             (false, false) => Arrival::Unknown,
             (true, true) if self.may_be_elsewhere(&user) => Arrival::NotNow,
             (true, true) => Arrival::Unknown,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::realtime::bayeux::{Advice, Pattern};
+use platform_model::realtime::bayeux::{Advice, Pattern, Subscription};
 use platform_model::realtime::consumer::{JournalPosition, ReaderWay};
 use platform_model::realtime::session_move::ConsumerState;
 use tokio::sync::mpsc;
@@ -126,7 +126,7 @@ impl Handler<Consume> for SessionActor {
         let (sender, acknowledged) = mpsc::unbounded_channel();
         let channels = reader.channels().to_vec();
         // If a right to one of the channels is lost, the session ends like one that subscribed to them.
-        self.patterns = channels.clone().into();
+        self.subscriptions = channels.iter().cloned().map(Subscription::from).collect();
         self.consumer = Some(Box::new(SessionConsumer {
             name: reader.consumer().into(),
             channels,
@@ -164,7 +164,7 @@ impl SessionActor {
     pub(super) fn resume_consumer(
         &mut self,
         ConsumerState { name, positions, read }: ConsumerState,
-        channels: Vec<Pattern>,
+        subscriptions: Vec<Subscription>,
         ctx: &mut SessionContext,
     ) {
         let (sender, acknowledged) = mpsc::unbounded_channel();
@@ -175,7 +175,8 @@ impl SessionActor {
             address: self.traces.address,
             acknowledged: None,
         };
-        self.patterns = channels.clone().into();
+        let channels = subscriptions.iter().map(|subscription| subscription.pattern.clone()).collect();
+        self.subscriptions = subscriptions.into();
         let (outstanding, positions) = (positions.len(), positions.into());
         let name = name.into();
         let consumer = SessionConsumer { name, channels, positions, read, acknowledged: sender, begin: None };

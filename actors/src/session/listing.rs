@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use actix::prelude::*;
 use platform_model::id::TenantId;
-use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::bayeux::Subscription;
 use platform_model::realtime::client_session::{SessionFilter, SessionTransport};
 use platform_model::realtime::session_move::SessionTraces;
 
@@ -61,7 +61,7 @@ pub(crate) struct SessionNow {
     pub(crate) user: String,
     pub(crate) traces: SessionTraces,
     pub(crate) transport: SessionTransport,
-    pub(crate) patterns: Box<[Pattern]>,
+    pub(crate) subscriptions: Box<[Subscription]>,
     pub(crate) queued: u64,
     pub(crate) holds_connect: bool,
 }
@@ -90,7 +90,7 @@ impl Handler<DescribeSessions> for SessionDispatcher {
 
 impl SessionActor {
     fn matches(&self, SessionFilter { id: _, user, channel, device }: &SessionFilter) -> bool {
-        let mut patterns = self.patterns.iter();
+        let mut patterns = self.subscriptions.iter().map(|subscription| &subscription.pattern);
         user.as_ref().is_none_or(|user| **user == *self.user)
             && channel.as_ref().is_none_or(|channel| patterns.clone().any(|one| one.receives(channel)))
             && device.is_none_or(|device| patterns.any(|pattern| pattern.concerns(device)))
@@ -107,7 +107,7 @@ impl SessionActor {
             user: self.user.to_string(),
             traces: self.traces,
             transport,
-            patterns: self.patterns.clone(),
+            subscriptions: self.subscriptions.clone(),
             queued: self.queue.len() as u64,
             holds_connect: self.parked.is_some(),
         }

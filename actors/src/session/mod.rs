@@ -79,7 +79,7 @@ use moving::Moving;
 pub(crate) use moving::{HandOver, StartMove};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_model::realtime::bayeux::{Advice, Pattern, error};
+use platform_model::realtime::bayeux::{Advice, Subscription, error};
 use platform_model::realtime::session_move::SessionTraces;
 use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
@@ -161,7 +161,7 @@ pub struct SessionActor {
     user: Arc<str>,
     /// The time at which the token expires that the user last sent. Boxed, because most users send a password.
     expires: Option<Box<std::time::Instant>>,
-    patterns: Box<[Pattern]>,
+    subscriptions: Box<[Subscription]>,
     /// The system of units for measurements in notifications; `None` leaves them as stored (B-20).
     units: Option<SystemOfUnits>,
     queue: Queue,
@@ -210,7 +210,7 @@ impl SessionActor {
             client,
             user: new.user,
             expires: new.expires.map(Box::new),
-            patterns: Box::default(),
+            subscriptions: Box::default(),
             units: new.units,
             parked: None,
             socket: None,
@@ -330,7 +330,7 @@ impl Actor for SessionActor {
             socket.end(self.client, notice);
         }
         self.environment.sessions.remove(&self.client, &ctx.address());
-        let patterns = std::mem::take(&mut self.patterns).into_vec();
+        let patterns = self.take_patterns();
         if !patterns.is_empty() {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }

@@ -115,7 +115,7 @@ impl SessionActor {
     /// Restores the state, in front of the notifications that have arrived already.
     fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
         let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
-        self.patterns = place.arrived();
+        self.subscriptions = place.arrived();
         self.environment.requested.remove(self.client, &self.user);
         (self.moving, self.has_moved) = (None, true);
         let newer = std::mem::replace(&mut self.queue, Queue::restore(state.waiting, state.batches));
@@ -133,7 +133,7 @@ impl SessionActor {
             .templates
             .map(|TemplateNames { header, extra }| Arc::new(SessionTemplates { header, extra }));
         if let Some(consumer) = state.consumer {
-            self.resume_consumer(consumer, state.patterns, ctx);
+            self.resume_consumer(consumer, state.subscriptions, ctx);
         }
         for notification in newer.into_waiting() {
             if self.queue.push(notification, &self.environment.limits).is_err() {
@@ -157,7 +157,7 @@ impl SessionActor {
             expires_in: self.expires.as_deref().map(|expires| expires.saturating_duration_since(now)),
             interval: self.interval,
             grace: self.grace,
-            patterns: self.patterns.to_vec(),
+            subscriptions: self.subscriptions.to_vec(),
             units: self.units,
             connects: self.connects,
             pauses: self.advised_interval != AdvisedInterval::None,
@@ -294,7 +294,7 @@ impl SessionActor {
             to,
             request,
             // The feed of a consumer needs no subscriptions.
-            patterns: if self.consumer.is_some() { Vec::new() } else { self.patterns.to_vec() },
+            subscriptions: if self.consumer.is_some() { Vec::new() } else { self.subscriptions.to_vec() },
             units: self.units,
         };
         let Some(subscription) = subscription else {
@@ -341,7 +341,7 @@ impl Handler<Depart> for SessionActor {
         let Some(state) = self.take_state() else { return ctx.stop() };
         let transfers = self.environment.transfers.clone();
         self.environment.sessions.remove(&self.client, &ctx.address());
-        let patterns = std::mem::take(&mut self.patterns).into_vec();
+        let patterns = self.take_patterns();
         if !patterns.is_empty() {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }

@@ -89,6 +89,6 @@ impl Handler<ListSubscriptions> for SessionActor {
     type Result = MessageResult<ListSubscriptions>;
 
     fn handle(&mut self, _: ListSubscriptions, _: &mut Self::Context) -> Self::Result {
-        MessageResult(self.patterns.clone())
+        MessageResult(self.patterns())
     }
 }

@@ -345,7 +345,7 @@ impl Transfers {
     fn begin(&self, point: SessionMove, subscriptions: &mut Subscriptions) {
         match self.arrivals.lock().get(&point.request) {
             Some(arrival) => {
-                arrival.place.begin(subscriptions, point.patterns, point.units);
+                arrival.place.begin(subscriptions, point.subscriptions, point.units);
                 drop(arrival.news.send(News::Begun));
             }
             // The request has timed out, and the client has received that the session is unknown.

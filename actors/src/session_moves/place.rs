@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
-use platform_model::realtime::bayeux::Pattern;
+use platform_model::realtime::bayeux::{Pattern, Subscription};
 use platform_model::units::SystemOfUnits;
 
 use crate::hub::{AddSubscriptions, NotificationHub, RemoveSubscriptions, Subscriptions};
@@ -22,7 +22,7 @@ pub(crate) struct ArrivalPlace {
 enum Reached {
     Nothing,
     /// Its subscriptions are in the hub.
-    Point(Vec<Pattern>),
+    Point(Vec<Subscription>),
     /// The session ended before its point.
     End,
 }
@@ -40,34 +40,37 @@ impl ArrivalPlace {
     pub(super) fn begin(
         &self,
         subscriptions: &mut Subscriptions,
-        patterns: Vec<Pattern>,
+        of_session: Vec<Subscription>,
         units: Option<SystemOfUnits>,
     ) {
         let mut reached = self.reached.lock();
         if matches!(*reached, Reached::Nothing) {
             let (slot, dispatcher) = (self.slot, self.dispatcher.clone());
-            subscriptions.add(AddSubscriptions { slot, dispatcher, units, patterns: patterns.clone() });
-            *reached = Reached::Point(patterns);
+            let join = AddSubscriptions { slot, dispatcher, units, subscriptions: of_session.clone() };
+            subscriptions.add(join);
+            *reached = Reached::Point(of_session);
         }
     }
 
-    /// Ends an arrival. Returns the subscribed patterns, or `None` if the point of the move was not reached.
-    fn end(&self) -> Option<Vec<Pattern>> {
+    /// Ends an arrival. Returns the subscriptions, or `None` if the point of the move was not reached.
+    fn end(&self) -> Option<Vec<Subscription>> {
         match std::mem::replace(&mut *self.reached.lock(), Reached::End) {
-            Reached::Point(patterns) => Some(patterns),
+            Reached::Point(of_session) => Some(of_session),
             Reached::Nothing | Reached::End => None,
         }
     }
 
-    /// Ends an arrival that succeeded. Returns the subscribed patterns.
-    pub(crate) fn arrived(&self) -> Box<[Pattern]> {
+    /// Ends an arrival that succeeded. Returns the subscriptions.
+    pub(crate) fn arrived(&self) -> Box<[Subscription]> {
         self.end().unwrap_or_default().into()
     }
 
     /// Ends an arrival whose session ends. Returns whether the point of the move was reached, which means that the
     /// database names this server as the holder.
     pub(crate) fn abandoned(&self) -> bool {
-        let Some(patterns) = self.end() else { return false };
+        let Some(of_session) = self.end() else { return false };
+        let patterns: Vec<Pattern> =
+            of_session.into_iter().map(|subscription| subscription.pattern).collect();
         if !patterns.is_empty() {
             self.hub.remove_subscriptions(RemoveSubscriptions { slot: self.slot, patterns });
         }

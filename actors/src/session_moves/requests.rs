@@ -45,9 +45,9 @@ impl Transfers {
             ArrivalSource::Stored(state) => {
                 let held = self.expect_and_subscribe(&awaited, &place).await;
                 let _held = held.ok_or(NotArrived::Ended)?;
-                let (begun, patterns, units) = (place.clone(), state.patterns.clone(), state.units);
+                let (begun, of_session, units) = (place.clone(), state.subscriptions.clone(), state.units);
                 let begin =
-                    move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, patterns, units);
+                    move |subscriptions: &mut Subscriptions| begun.begin(subscriptions, of_session, units);
                 place.hub.at_this_point(Box::new(begin));
                 Ok(state)
             }

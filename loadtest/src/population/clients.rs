@@ -2,6 +2,7 @@
 //! long as the server responds, and otherwise continues its session at the next one. With `round-robin` it changes the
 //! server every time.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::Shared;
 use super::agent::Agent;
 use super::open_session::{OpenSession, is_broken};
 use super::plan::{Group, Listens, Plan, Transport};
-use super::world::{Device, Login, World};
+use super::world::{Device, Home, Login, World};
 use crate::error::Error;
 use crate::ledger::session::{ClientId, Scope, SessionLedger};
 use crate::protocol::bayeux;
@@ -33,6 +34,8 @@ pub(super) struct ClientSpec {
     pub(super) id: ClientId,
     pub(super) endpoint: &'static str,
     pub(super) channels: Vec<String>,
+    /// The filter of its subscriptions.
+    pub(super) filter: Option<String>,
     pub(super) transport: Transport,
     pub(super) acknowledges: bool,
     pub(super) login: Login,
@@ -88,12 +91,14 @@ impl ClientSpecs {
             for (number, transport) in (0..dashboards.count as usize).zip(transports) {
                 let topics = dashboards.watches.iter().map(|object| topic(*object)).collect();
                 let channel = |object: &ObjectKind| format!("{}/*", object.channel());
-                let id = ledger.add_client(Scope::new(world.devices_of(home), topics));
+                let (devices, filter) = part_of(world, home, number, dashboards.filters as usize);
+                let id = ledger.add_client(Scope::new(devices, topics));
                 specs.all.push(ClientSpec {
                     id,
                     number: id,
                     endpoint: bayeux::REALTIME,
                     channels: dashboards.watches.iter().map(channel).collect(),
+                    filter,
                     transport,
                     acknowledges: dashboards.acknowledges,
                     login: world.administrator(home).clone(),
@@ -107,6 +112,22 @@ impl ClientSpecs {
         }
         specs
     }
+}
+
+/// Returns the devices of a tenant that a dashboard receives, and the filter that selects them: all devices without
+/// filters, and otherwise one of as many parts of them.
+fn part_of(world: &World, home: Home, number: usize, filters: usize) -> (Range<u32>, Option<String>) {
+    let all = world.devices_of(home);
+    let parts = filters.min(all.len());
+    if parts == 0 {
+        return (all, None);
+    }
+    let bound = |part: usize| all.start + (all.len() * part / parts) as u32;
+    let part = bound(number % parts)..bound(number % parts + 1);
+    let conditions =
+        part.clone().map(|device| format!("source.id eq '{}'", world.devices[device as usize].id));
+    let filter = conditions.collect::<Vec<_>>().join(" or ");
+    (part, Some(filter))
 }
 
 fn of_device(
@@ -137,6 +158,7 @@ fn of_device(
         id: ledger.add_client(Scope::new(number..number + 1, topics)),
         endpoint,
         channels,
+        filter: group.filter.clone(),
         transport: device.transport,
         acknowledges: group.acknowledges && device.transport != Transport::CsvPoll,
         login: device.login.clone(),

@@ -61,9 +61,10 @@ impl OpenSession {
     ) -> Result<Self, Error> {
         let target = spec.login.at(&shared.targets[server]);
         let &ClientSpec { endpoint, ref channels, acknowledges, ref csv, .. } = spec;
+        let filtered = (channels.as_slice(), spec.filter.as_deref());
         let link = match (spec.transport, csv) {
             (Transport::WebSocket, _) => {
-                let socket = WebSocket::open(&target, endpoint, channels, acknowledges).await?;
+                let socket = WebSocket::open(&target, endpoint, filtered, acknowledges).await?;
                 if let Some(work) = work {
                     work.find(shared, &target, &mut target.connect().await?, None).await?;
                 }
@@ -74,9 +75,9 @@ impl OpenSession {
                     // Operations also arrive as rows of the static set.
                     Some(csv) => {
                         let sets: &[&str] = if work.is_some() { &[STATIC] } else { &[] };
-                        csv.subscribe(&target, endpoint, channels, sets).await?
+                        csv.subscribe(&target, endpoint, filtered, sets).await?
                     }
-                    None => LongPolling::subscribe(&target, endpoint, channels, acknowledges).await?,
+                    None => LongPolling::subscribe(&target, endpoint, filtered, acknowledges).await?,
                 };
                 if let Some(work) = work {
                     work.find(shared, &target, poll.between_polls(), csv.as_ref()).await?;

@@ -130,6 +130,8 @@ pub(crate) struct Group {
     pub(crate) transports: Vec<Transport>,
     /// The channels of the devices, except those that only send requests.
     pub(crate) listens: Listens,
+    /// The filter of their subscriptions, which has to match everything that they listen to.
+    pub(crate) filter: Option<String>,
     /// Whether the sessions acknowledge notifications, so that none is lost with a connection.
     pub(crate) acknowledges: bool,
     /// The time that an agent needs for an operation.
@@ -180,6 +182,8 @@ pub(crate) struct Dashboards {
     /// The transports, which the clients use in turn.
     pub(crate) transports: Vec<Transport>,
     pub(crate) watches: Vec<ObjectKind>,
+    /// The number of filters, of which each matches a part of the devices; without filters 0.
+    pub(crate) filters: u32,
     pub(crate) acknowledges: bool,
 }
 

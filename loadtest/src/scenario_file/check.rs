@@ -89,6 +89,7 @@ fn of_group(plan: &Plan, group: &Group) -> String {
         }
         Listens::Objects(own) => format!("subscribe to their own {}", objects(own)),
     };
+    let filter = group.filter.as_ref().map_or(String::new(), |filter| format!(" with the filter {filter:?}"));
     let modes: Vec<String> = group
         .modes
         .iter()
@@ -105,7 +106,7 @@ fn of_group(plan: &Plan, group: &Group) -> String {
     };
     let acknowledges = if group.acknowledges { " with acknowledgements" } else { "" };
     format!(
-        "  {}: {} devices{}, {}{acknowledges}, {hears}{modes}{together}\n",
+        "  {}: {} devices{}, {}{acknowledges}, {hears}{filter}{modes}{together}\n",
         group.name,
         group.count,
         of_tenant(plan, group.tenant),
@@ -114,8 +115,12 @@ fn of_group(plan: &Plan, group: &Group) -> String {
 }
 
 fn of_dashboards(plan: &Plan, dashboards: &Dashboards) -> String {
+    let devices = match dashboards.filters {
+        0 => "all devices".to_owned(),
+        filters => format!("the devices that one of {filters} filters matches"),
+    };
     format!(
-        "  {}: {} clients{}, {}, which see the {} of all devices\n",
+        "  {}: {} clients{}, {}, which see the {} of {devices}\n",
         dashboards.name,
         dashboards.count,
         of_tenant(plan, dashboards.tenant),

@@ -74,6 +74,7 @@ impl Described {
             tenant: tenant(&fields, &self.plan.tenants),
             count: count.unwrap_or(1) as u32,
             modes: modes(&fields, &transports),
+            filter: filter(&fields, &transports),
             transports,
             listens,
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
@@ -117,6 +118,7 @@ impl Described {
             count: count as u32,
             transports: transports.unwrap_or_else(|| vec![Transport::WebSocket]),
             watches: watches.unwrap_or_else(|| vec![ObjectKind::Alarm]),
+            filters: fields.read("filters", whole(1..=1000)).unwrap_or_default() as u32,
             acknowledges: fields.read("acknowledges", yes_or_no).unwrap_or_default(),
         };
         self.add_online(&fields, &dashboards.name, Some(dashboards.count));
@@ -237,6 +239,15 @@ fn channels(fields: &Fields<'_>) -> (Vec<Transport>, Listens) {
         fields.refuse("listens", "devices of transport rest receive nothing, so they have no `listens`");
     }
     (transports, listens.unwrap_or(Listens::Operations))
+}
+
+/// Reads the filter of the subscriptions of a group.
+fn filter(fields: &Fields<'_>, transports: &[Transport]) -> Option<String> {
+    let filter = fields.read("filter", fields::text);
+    if filter.is_some() && transports.iter().all(|transport| *transport == Transport::Rest) {
+        fields.refuse("filter", "devices of transport rest receive nothing, so they have no `filter`");
+    }
+    filter
 }
 
 /// Reads `mode`, or `modes` with the weight of each.

@@ -18,6 +18,7 @@ const FIRST: &str = include_str!("../../scenarios/first.toml");
 const CHAOS: &str = include_str!("../../scenarios/chaos.toml");
 const SOAK: &str = include_str!("../../scenarios/soak.toml");
 const FLEET: &str = include_str!("../../scenarios/fleet.toml");
+const FILTERS: &str = include_str!("../../scenarios/filters.toml");
 const HOLD: &str = include_str!("../../scenarios/hold.toml");
 const DURABILITY: &str = include_str!("../../scenarios/durability.toml");
 const DATA: &str = include_str!("../../scenarios/data.toml");
@@ -187,7 +188,7 @@ fn files_of_the_repository_and_of_the_readme_are_valid() {
     let clients = |text: &str| parse(text).unwrap().clients();
     assert_eq!([FIRST, CHAOS, SOAK, DAY].map(clients), [104, 66, 84, 4010]);
     assert_eq!([FLEET, HOLD, DURABILITY, DATA, INVENTORY].map(clients), [10_050, 18_000, 0, 0, 0]);
-    assert_eq!([CONSUMERS, CONSUMER_CHAOS].map(clients), [109, 4]);
+    assert_eq!([CONSUMERS, CONSUMER_CHAOS, FILTERS].map(clients), [109, 4, 5100]);
     let in_readme: Vec<&str> =
         README.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(in_readme[0].lines().count() <= 20);
@@ -376,4 +377,19 @@ fn json_names_its_form_and_version() {
         Program::parse_from(["loadtest", "run", "a.toml", "--json", "b"]).command,
         ProgramCommand::Run(_)
     ));
+}
+
+#[test]
+fn filters_are_explained_and_need_sessions() {
+    let file = |group: &str| {
+        format!(
+            "name = \"x\"\n[[group]]\nname = \"g\"\ncount = 2\nalarms = 1\n{group}\n[[dashboard]]\ncount = 9\n\
+             filters = 3\n[[phase]]\nname = \"p\"\nlasts = \"9s\"\n"
+        )
+    };
+    let text = explanation(&parse(&file("listens = \"alarms\"\nfilter = \"has(id)\"")).unwrap());
+    assert!(text.contains("subscribe to their own alarms with the filter \"has(id)\""), "{text}");
+    assert!(text.contains("see the alarms of the devices that one of 3 filters matches"), "{text}");
+    let refused = parse(&file("transport = \"rest\"\nfilter = \"has(id)\"")).unwrap_err();
+    assert!(refused.contains("receive nothing, so they have no `filter`"), "{refused}");
 }

@@ -239,7 +239,7 @@ async fn read_frames(state: &AudienceState, client_spec: &ClientSpec) -> Result<
     let mut session = {
         let _permit = state.permits.acquire().await;
         let channels = std::slice::from_ref(&client_spec.channel);
-        let opening = WebSocket::open(&state.target, bayeux::REALTIME, channels, false);
+        let opening = WebSocket::open(&state.target, bayeux::REALTIME, (channels, None), false);
         opening.await.map_err(Event::NotOpened)?
     };
     state.events.send(Event::Opened).ok();

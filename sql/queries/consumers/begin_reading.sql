@@ -1,8 +1,8 @@
 -- Begins to read a consumer ($2) of a tenant ($1) for its owner ($3), after the client acknowledged a position ($4, or
 -- null), over a connection of the server $5 in the way $6 from the address $7. A consumer that has lapsed continues
 -- with the next notification and has missed all before it. Returns its channels and its place, what it missed and has
--- not acknowledged, the newest position, and the server of the reader before. It is one transaction, whose loss would
--- only repeat notifications.
+-- not acknowledged, the newest position, the server of the reader before, and its filter. It is one transaction, whose
+-- loss would only repeat notifications.
 WITH quick AS (
     SELECT set_config('synchronous_commit', 'off', true)
 ),
@@ -100,6 +100,7 @@ SELECT
     continued.to_missed,
     continued.newest,
     continued.reader_server,
-    consumers.max_bytes
+    consumers.max_bytes,
+    consumers.filter
 FROM continued
 JOIN consumers ON consumers.tenant = continued.tenant AND consumers.name = continued.name

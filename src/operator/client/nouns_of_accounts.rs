@@ -167,6 +167,7 @@ pub(super) const OF_ACCOUNTS: &[Noun] = &[
             "queuedNotificationCount",
             "holdsConnect",
             "subscriptions",
+            "filters",
         ],
         examples: "\
   platform session list
@@ -197,10 +198,12 @@ pub(super) const OF_ACCOUNTS: &[Noun] = &[
             "backlog.oldestTime",
             "reader.way",
             "channels",
+            "filter",
         ],
         loss: " with its position",
         examples: "\
   platform consumer create --name billing --channels '/alarms/*,/events/*'
+  platform consumer create --name leaks --channels '/alarms/*' --filter \"type eq 'leak*'\"
   platform consumer list
   platform consumer tail billing
   platform consumer tail billing --from earliest --count 100

@@ -35,6 +35,13 @@ impl Exchange<'_> {
                 return Ok(Known::Yes);
             }
         };
+        let filter = match message.filter() {
+            Ok(filter) => filter,
+            Err(error) => {
+                replies.refuse(message, Some(channel), &format!("403::{error}"), None);
+                return Ok(Known::Yes);
+            }
+        };
         if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
             || !self.name_deployed_modules(&caller, &patterns).await?
         {
@@ -45,7 +52,7 @@ impl Exchange<'_> {
         let _subscription = Box::pin(self.realtime.platform.database().subscribe(&caller.tenant)).await?;
         // The session may move at this moment; it then repeats the subscription at its new server.
         let (user, templates) = (caller.user.clone(), self.templates.clone());
-        match session.send(Subscribe { user, patterns, templates }).await {
+        match session.send(Subscribe { user, patterns, filter, templates }).await {
             Ok(Subscribed::Done) if self.may_still_receive(&caller, session).await => {
                 replies.accept(message, channel);
             }

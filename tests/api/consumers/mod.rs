@@ -2,6 +2,7 @@
 
 mod bayeux;
 mod events;
+mod filters;
 mod journal;
 mod lapse;
 mod reading;

@@ -57,7 +57,7 @@ async fn invalid_bodies_are_rejected_with_what_is_allowed() {
         (with("maxAge", json!(59)), "60 to 604800 seconds"),
         (with("maxAge", json!("1d")), "60 to 604800 seconds"),
         (with("maxBytes", json!(1)), "65536 to 1073741824 bytes"),
-        (with("filter", json!("severity eq 'MAJOR'")), "filter"),
+        (with("filters", json!("severity eq 'MAJOR'")), "filters"),
     ];
     for (body, part) in rows {
         let refused = admin.post(CONSUMERS, &body).await.expect(422);

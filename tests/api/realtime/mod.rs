@@ -7,6 +7,7 @@ mod connect;
 mod endpoints;
 mod errors;
 mod families;
+mod filters;
 mod handshake;
 mod keep_alive;
 mod overflow;

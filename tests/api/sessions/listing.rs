@@ -7,7 +7,9 @@ async fn session_shows_who_since_when_how_and_what_waits() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let mia = server.user_with("mia", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
     let session = mia.listen("/alarms/*").await;
-    session.subscribe(&format!("/events/{device}")).await;
+    let filtered =
+        json!({"subscription": format!("/events/{device}"), "ext": {"com.platform.filter": "type eq 'x'"}});
+    assert_eq!(session.ask("/meta/subscribe", filtered).await["successful"], true);
     admin.raise_alarm(&device, "hot").await;
 
     let shown = eventually("a waiting notification", async || {
@@ -18,6 +20,7 @@ async fn session_shows_who_since_when_how_and_what_waits() {
 
     assert_eq!((&shown["user"], &shown["transport"]), (&json!("mia"), &json!("LONG_POLLING")));
     assert_eq!(shown["subscriptions"], json!(["/alarms/*", format!("/events/{device}")]));
+    assert_eq!(shown["filters"], json!({format!("/events/{device}"): "type eq 'x'"}));
     assert_eq!((&shown["holdsConnect"], shown.get("lastDeliveryTime")), (&json!(false), None));
     assert_eq!(shown["address"], "127.0.0.1");
     assert!(shown["creationTime"].as_str().unwrap().starts_with("20"), "{shown}");

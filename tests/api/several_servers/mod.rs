@@ -7,6 +7,7 @@ mod bulk_work;
 mod colleagues;
 mod deletions;
 mod failures;
+mod filters;
 mod guesses;
 mod interest;
 mod modules;

@@ -340,3 +340,21 @@ async fn password_change_closes_the_socket_or_ends_its_session() {
     socket.closed().await;
     assert!(!joe.resume(&client).is_known().await);
 }
+
+#[tokio::test]
+async fn socket_receives_what_its_filter_matches() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let (mut socket, client) = Socket::session(&admin).await;
+    let mut message = subscribe(&client, "/alarms/*");
+    message["ext"] = json!({"com.platform.filter": "type eq 'wanted'"});
+    assert_eq!(socket.ask(message.clone()).await["successful"], true);
+    message["ext"] = json!({"com.platform.filter": "type is 'wanted'"});
+    let refused = socket.ask(message).await;
+    assert!(refused["error"].as_str().unwrap().contains("at character 6: expected eq"), "{refused}");
+
+    admin.raise_alarm(&device, "other").await;
+    let alarm = admin.raise_alarm(&device, "wanted").await;
+
+    let told = socket.message().await;
+    assert_eq!(told["data"], json!({"realtimeAction": "CREATE", "data": alarm}));
+}

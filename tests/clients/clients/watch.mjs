@@ -1,10 +1,12 @@
 // An extension of Bayeux client libraries that both clients get. It counts the messages on the wire, and adds the
-// members that the scenario requests to a handshake. It changes nothing else.
+// members that the scenario requests to a handshake and to subscriptions. It changes nothing else.
 
 /** The member of `ext` in which a handshake carries credentials. */
 const AUTHENTICATION = "com.platform.authn";
 /** The member of `ext` in which a handshake names a consumer. */
 const CONSUMER = "com.platform.consumer";
+/** The member of `ext` in which a subscription names its filter. */
+const FILTER = "com.platform.filter";
 
 export class Watch {
   /** Handshakes that were sent. */
@@ -33,10 +35,10 @@ export class Watch {
 
   /**
    * `token` is the credential in the handshake's `ext`; `interval` is the lifetime of the session without a connection,
-   * in milliseconds; `consumer` is the name of the consumer that the session reads.
+   * in milliseconds; `consumer` is the name of the consumer that the session reads; `filter` is that of subscriptions.
    */
-  constructor({ token, interval, consumer }) {
-    this.#options = { token, interval, consumer };
+  constructor({ token, interval, consumer, filter }) {
+    this.#options = { token, interval, consumer, filter };
   }
 
   /**
@@ -62,9 +64,10 @@ export class Watch {
       this.#connect = message;
       if (this.#asked) message.advice = { ...message.advice, interval: this.#asked };
     }
+    const { token, interval, consumer, filter } = this.#options;
+    if (filter && message.channel === "/meta/subscribe") message.ext = { ...message.ext, [FILTER]: filter };
     if (message.channel !== "/meta/handshake") return;
     this.handshakes += 1;
-    const { token, interval, consumer } = this.#options;
     if (consumer) message.ext = { ...message.ext, [CONSUMER]: { name: consumer } };
     if (token) message.ext = { ...message.ext, [AUTHENTICATION]: { token } };
     if (interval) message.advice = { ...message.advice, interval };

@@ -1,5 +1,6 @@
 //! Sessions of Bayeux clients, as administrators see them and as servers send them to each other.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use serde::ser::SerializeMap;
@@ -26,6 +27,9 @@ pub struct ClientSession {
     pub server: String,
     /// Its subscriptions.
     pub subscriptions: Vec<String>,
+    /// The filters of those that have one (B-35), by channel.
+    #[serde(default)]
+    pub filters: BTreeMap<String, String>,
     /// The number of notifications that wait for its client.
     pub queued: u64,
     /// The time when notifications were last passed to a connection of the client.
@@ -99,6 +103,9 @@ impl Serialize for Linked<'_, ClientSession> {
         map.serialize_entry("transport", session.transport.as_str())?;
         map.serialize_entry("server", &session.server)?;
         map.serialize_entry("subscriptions", &session.subscriptions)?;
+        if !session.filters.is_empty() {
+            map.serialize_entry("filters", &session.filters)?;
+        }
         map.serialize_entry("queuedNotificationCount", &session.queued)?;
         if let Some(time) = &session.last_delivery {
             map.serialize_entry("lastDeliveryTime", time)?;

@@ -2,12 +2,14 @@
 //! (docs/rules.md#named-consumers; B-26 to B-31).
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::bayeux::channel::{Endpoint, Pattern};
+use super::filter::NotificationFilter;
 use crate::body::{Body, missing, text};
 use crate::error::{Error, Result};
 use crate::links::{Linked, Links};
@@ -27,9 +29,9 @@ const DEFAULT_SIZE: u64 = 64 << 20;
 const MAX_NAME: usize = 64;
 
 /// The members that clients set when they create a consumer.
-const MEMBERS: [&str; 5] = ["name", "channels", "start", "maxAge", "maxBytes"];
+const MEMBERS: [&str; 6] = ["name", "channels", "filter", "start", "maxAge", "maxBytes"];
 /// The members that clients change.
-const CHANGED_MEMBERS: [&str; 4] = ["maxAge", "maxBytes", "position", "acknowledged"];
+const CHANGED_MEMBERS: [&str; 5] = ["filter", "maxAge", "maxBytes", "position", "acknowledged"];
 /// The members that only the server sets; they are ignored in bodies.
 const SERVER_MEMBERS: [&str; 9] =
     ["self", "owner", "creationTime", "state", "lapsedTime", "missed", "newest", "backlog", "reader"];
@@ -66,6 +68,8 @@ pub struct NewConsumer {
     pub name: String,
     /// The channels that it receives.
     pub channels: Vec<Pattern>,
+    /// The condition on the notifications; `None` for all of them (B-35).
+    pub filter: Option<Arc<NotificationFilter>>,
     /// The first notification.
     pub start: Start,
     /// The bounds of its backlog.
@@ -73,8 +77,10 @@ pub struct NewConsumer {
 }
 
 /// Changes of a consumer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsumerPatch {
+    /// The condition on the notifications; `Some(None)` removes it.
+    pub filter: Option<Option<Arc<NotificationFilter>>>,
     max_age: Option<u32>,
     max_bytes: Option<u64>,
     /// The point at which it continues.
@@ -145,6 +151,8 @@ pub struct Consumer {
     pub owner: String,
     /// The channels that it receives.
     pub channels: Vec<Pattern>,
+    /// The condition on their notifications; `None` for all of them (B-35).
+    pub filter: Option<Arc<NotificationFilter>>,
     /// When it was created.
     pub created: Timestamp,
     /// The bounds of its backlog.
@@ -192,6 +200,7 @@ impl NewConsumer {
         Ok(Self {
             name: parse_name(&text("name", name, MAX_NAME * 4)?)?,
             channels: parse_channels(channels)?,
+            filter: body.take("filter").map(|raw| parse_filter(&raw)).transpose()?,
             start: start.unwrap_or(Start::Now),
             bounds,
         })
@@ -205,9 +214,11 @@ impl ConsumerPatch {
     /// `Invalid` names the member, the value and what is allowed, also for an unknown member (C-19a).
     pub fn parse(mut body: Body) -> Result<Self> {
         body.only(&CHANGED_MEMBERS, &[&SERVER_MEMBERS[..], &["name", "channels"]].concat())?;
+        let filter = body.take_nullable("filter").map(|raw| raw.map(|raw| parse_filter(&raw)).transpose());
         let seek = body.take("position").map(|raw| parse_seek(&raw)).transpose()?;
         let acknowledged = body.take("acknowledged").map(|raw| position("acknowledged", &raw)).transpose()?;
-        Ok(Self { max_age: max_age(&mut body)?, max_bytes: max_bytes(&mut body)?, seek, acknowledged })
+        let (max_age, max_bytes) = (max_age(&mut body)?, max_bytes(&mut body)?);
+        Ok(Self { filter: filter.transpose()?, max_age, max_bytes, seek, acknowledged })
     }
 
     /// Returns the bounds after the change.
@@ -259,6 +270,10 @@ fn parse_channels(raw: &RawValue) -> Result<Vec<Pattern>> {
         }
     }
     Ok(channels)
+}
+
+fn parse_filter(raw: &RawValue) -> Result<Arc<NotificationFilter>> {
+    NotificationFilter::compile(&text("filter", raw, usize::MAX)?)
 }
 
 /// Parses a start that is a word or a time.
@@ -322,6 +337,9 @@ impl Serialize for Linked<'_, Consumer> {
         map.serialize_entry("name", &consumer.name)?;
         map.serialize_entry("owner", &consumer.owner)?;
         map.serialize_entry("channels", &channels)?;
+        if let Some(filter) = &consumer.filter {
+            map.serialize_entry("filter", filter.text())?;
+        }
         map.serialize_entry("creationTime", &consumer.created)?;
         map.serialize_entry("maxAge", &consumer.bounds.max_age)?;
         map.serialize_entry("maxBytes", &consumer.bounds.max_bytes)?;

@@ -4,6 +4,7 @@ pub mod bayeux;
 pub mod change;
 pub mod client_session;
 pub mod consumer;
+pub mod filter;
 pub mod input_stream;
 pub mod module;
 pub mod publication;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::realtime::bayeux::Pattern;
+use crate::realtime::bayeux::Subscription;
 use crate::realtime::client_session::{SessionFilter, SessionsOfServer};
 use crate::realtime::consumer::JournalPosition;
 use crate::units::SystemOfUnits;
@@ -24,7 +24,8 @@ pub struct SessionMove {
     /// The number of the request of the new server.
     pub request: u64,
     /// The subscriptions of the session.
-    pub patterns: Vec<Pattern>,
+    #[serde(rename = "patterns")]
+    pub subscriptions: Vec<Subscription>,
     /// The system of units in which the session receives measurements (B-20).
     pub units: Option<SystemOfUnits>,
 }
@@ -39,7 +40,8 @@ pub struct SessionState {
     /// The time that it lives after a connect.
     pub interval: Duration,
     /// Its subscriptions.
-    pub patterns: Vec<Pattern>,
+    #[serde(rename = "patterns")]
+    pub subscriptions: Vec<Subscription>,
     /// The seconds that it lives longer before its next connect, because there was no server for that long (B-10).
     #[serde(default)]
     pub grace: u8,

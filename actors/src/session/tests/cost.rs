@@ -43,7 +43,7 @@ async fn session_with_one_subscription_and_a_parked_connect_in_bytes() {
         let channel = Channel { resource: Resource::Alarms, id: ManagedObjectId(n as i64) };
         let patterns = vec![Pattern::Exact(channel)];
         let session = bench.sessions.find(client).expect("lives");
-        let subscribe = Subscribe { user: USER.into(), patterns, templates: None };
+        let subscribe = Subscribe { user: USER.into(), patterns, filter: None, templates: None };
         assert_eq!(session.send(subscribe).await.expect("alive"), Subscribed::Done);
     }
     step("subscribed");

@@ -33,7 +33,7 @@ impl Bench {
 }
 
 async fn subscribe(session: &Addr<SessionActor>, patterns: Vec<Pattern>) {
-    let subscribe = Subscribe { user: USER.into(), patterns, templates: None };
+    let subscribe = Subscribe { user: USER.into(), patterns, filter: None, templates: None };
     assert_eq!(session.send(subscribe).await.expect("alive"), Subscribed::Done);
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use platform_model::id::{AlarmId, ManagedObjectId};
 use platform_model::links::Links;
-use platform_model::realtime::bayeux::{Channel, Reconnect, Resource, error};
+use platform_model::realtime::bayeux::{Channel, Pattern, Reconnect, Resource, error};
 use platform_model::realtime::change::PublishedChange;
 use tokio::sync::oneshot;
 
@@ -18,6 +18,7 @@ use sockets::SlowSocket;
 mod bench;
 mod cost;
 mod dispatchers;
+mod filters;
 mod module_channels;
 mod responding;
 mod same_thread;
@@ -262,7 +263,7 @@ async fn stopping_server_sends_empty_responses_with_the_advice_to_come_back_late
 
 async fn publish_to(pattern: Pattern) -> ConnectResponse {
     let bench = start(Limits::default());
-    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], templates: None };
+    let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], filter: None, templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
     bench.hub.publish(Publish { source: ManagedObjectId(7), event, links });

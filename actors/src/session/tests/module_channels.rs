@@ -14,7 +14,7 @@ fn row(module: &str, statement: &str, json: &str) -> PublishRow {
 }
 
 async fn subscribe(bench: &Bench, patterns: Vec<Pattern>) {
-    let subscribe = Subscribe { user: USER.into(), patterns, templates: None };
+    let subscribe = Subscribe { user: USER.into(), patterns, filter: None, templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
 }
 

@@ -4,20 +4,19 @@
 
 pub mod lapse;
 pub mod reading;
+mod rows;
 
 use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{After, Page, PageRequest};
-use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{
-    Backlog, BacklogBounds, Consumer, ConsumerPatch, ConsumerReader, JournalPosition, Missed, NewConsumer,
-    ReaderWay, Start, parse_channel,
+    BacklogBounds, Consumer, ConsumerPatch, JournalPosition, NewConsumer, Start,
 };
 use platform_model::tenancy::tenant::TenantLimit;
-use platform_model::timestamp::Timestamp;
 use platform_model::users::user::Administration;
+use rows::{COLUMNS, bounds, from_row, stored, text_of};
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 
@@ -31,7 +30,7 @@ use crate::users::audit::audit;
 const INSERT: &str = include_str!("../../../../sql/queries/consumers/insert.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/consumers/lock.sql");
 const MOVE: &str = include_str!("../../../../sql/queries/consumers/move.sql");
-const UPDATE_BOUNDS: &str = include_str!("../../../../sql/queries/consumers/update_bounds.sql");
+const UPDATE: &str = include_str!("../../../../sql/queries/consumers/update.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/consumers/delete.sql");
 const COUNT: &str = include_str!("../../../../sql/queries/consumers/count.sql");
 const LOCK_JOURNAL: &str = include_str!("../../../../sql/queries/journals/lock.sql");
@@ -47,11 +46,6 @@ const TABLES: &str = "consumers c \
         SELECT n.arrived_at FROM journal_notifications n \
         WHERE n.tenant = c.tenant AND n.position > c.position AND n.arrived_at >= c.position_at \
         ORDER BY n.position LIMIT 1) oldest ON true";
-/// The columns of a consumer, in the order in which [`from_row`] reads them.
-const COLUMNS: &str = "c.name, c.owner, c.channels, c.created_at, c.max_age, c.max_bytes, c.lapsed_at, c.position, \
-    j.newest, j.bytes - c.bytes, oldest.arrived_at, s.name, c.reader_way, c.reader_since, c.reader_address, \
-    c.missed_from, c.missed_to";
-
 /// Creates a consumer with its owner, and begins the journal of the tenant with its first one. When this returns, every
 /// write that is acknowledged later is delivered to it. The consumer is announced, and an audit record is stored.
 ///
@@ -99,7 +93,21 @@ async fn insert_in_journal(
     let (tenant, (age, bytes)) = (tenant.as_str(), stored(new.bounds));
     let Place { position, arrived, bytes: before } = place;
     let inserted = transaction
-        .run(INSERT, &[&tenant, &new.name, &owner, &channels, &age, &bytes, &position, &arrived, &before])
+        .run(
+            INSERT,
+            &[
+                &tenant,
+                &new.name,
+                &owner,
+                &channels,
+                &age,
+                &bytes,
+                &position,
+                &arrived,
+                &before,
+                &text_of(&new.filter),
+            ],
+        )
         .await?;
     if inserted == 0 {
         return Err(Error::Duplicate { noun: Noun::Consumer, key: new.name.clone() });
@@ -109,7 +117,7 @@ async fn insert_in_journal(
     Ok(true)
 }
 
-/// Changes the bounds of a consumer, or where it continues, and notifies its readers at all servers.
+/// Changes the bounds or the filter of a consumer, or where it continues, and notifies its readers at all servers.
 ///
 /// # Errors
 /// `NotFound`; `Invalid` for a position that the journal does not have, and for a backlog that the tenant may not have;
@@ -125,12 +133,9 @@ pub async fn update_consumer(
         let journal = lock_journal(transaction, tenant).await?;
         let row = transaction.find(LOCK, &[&tenant.as_str(), &name]).await?;
         let (Some(journal), Some(row)) = (journal, row) else { return Err(unknown(name)) };
-        let before = bounds(row.try_get(1)?, row.try_get(2)?);
-        let after = patch.bounds(before);
-        if after != before {
-            ensure_bounds(database, tenant, after)?;
-            let (age, bytes) = stored(after);
-            transaction.run(UPDATE_BOUNDS, &[&tenant.as_str(), &name, &age, &bytes]).await?;
+        if change_settings(database, transaction, (tenant, name), (&row, patch)).await? {
+            // A reader begins anew with the filter.
+            announcements.add(Change::Consumer(tenant.clone(), name.into()));
         }
         if let Some(acknowledged) = patch.acknowledged.filter(|_| patch.seek.is_none()) {
             let position: JournalPosition = row.try_get(3)?;
@@ -152,6 +157,26 @@ pub async fn update_consumer(
     })
     .await?;
     get_consumer(database, tenant, name).await
+}
+
+/// Changes the bounds and the filter of a consumer whose row is locked. Returns whether the filter changed.
+async fn change_settings(
+    database: &Database,
+    transaction: &Transaction<'_>,
+    (tenant, name): (&TenantId, &str),
+    (row, patch): (&Row, &ConsumerPatch),
+) -> Result<bool> {
+    let before = bounds(row.try_get(1)?, row.try_get(2)?);
+    let after = patch.bounds(before);
+    if after != before {
+        ensure_bounds(database, tenant, after)?;
+    }
+    let (old, (age, bytes)) = (row.try_get::<_, Option<&str>>(6)?, stored(after));
+    let filter = patch.filter.as_ref().map_or(old, text_of);
+    if (after, filter) != (before, old) {
+        transaction.run(UPDATE, &[&tenant.as_str(), &name, &age, &bytes, &filter]).await?;
+    }
+    Ok(filter != old)
 }
 
 /// Deletes a consumer and notifies its readers at all servers. The journal ends with the last one.
@@ -314,52 +339,6 @@ fn ensure_bounds(database: &Database, tenant: &TenantId, bounds: BacklogBounds) 
     }
 }
 
-fn stored(bounds: BacklogBounds) -> (i32, i64) {
-    (i32::try_from(bounds.max_age).unwrap_or(i32::MAX), i64::try_from(bounds.max_bytes).unwrap_or(i64::MAX))
-}
-
-fn bounds(age: i32, bytes: i64) -> BacklogBounds {
-    BacklogBounds { max_age: age.unsigned_abs(), max_bytes: bytes.unsigned_abs() }
-}
-
 fn unknown(name: &str) -> Error {
     Error::not_found(Noun::Consumer, name.chars().take(64).collect::<String>())
-}
-
-/// Returns the gap that is stored as two positions.
-fn missed_of(from: Option<JournalPosition>, to: Option<JournalPosition>) -> Option<Missed> {
-    from.zip(to).map(|(from, to)| Missed { from, to })
-}
-
-/// Parses stored channels.
-fn channels_of(names: &[String]) -> Result<Vec<Pattern>> {
-    names.iter().map(|name| parse_channel(name)).collect()
-}
-
-fn from_row(row: &Row) -> Result<Consumer> {
-    let time = |at: usize| -> Result<Option<Timestamp>> {
-        Ok(row.try_get::<_, Option<OffsetDateTime>>(at)?.map(|time| Timestamp::stored(time, 0)))
-    };
-    let (position, newest): (JournalPosition, JournalPosition) = (row.try_get(7)?, row.try_get(8)?);
-    let reader =
-        match (row.try_get(11)?, row.try_get::<_, Option<&str>>(12)?.and_then(ReaderWay::find), time(13)?) {
-            (Some(server), Some(way), Some(since)) => {
-                let address = row.try_get::<_, Option<&str>>(14)?.and_then(|address| address.parse().ok());
-                Some(ConsumerReader { way, since, address, server })
-            }
-            _ => None,
-        };
-    Ok(Consumer {
-        name: row.try_get(0)?,
-        owner: row.try_get(1)?,
-        channels: channels_of(&row.try_get::<_, Vec<String>>(2)?)?,
-        created: Timestamp::stored(row.try_get(3)?, 0),
-        bounds: bounds(row.try_get(4)?, row.try_get(5)?),
-        lapsed: time(6)?,
-        missed: missed_of(row.try_get(15)?, row.try_get(16)?),
-        position,
-        newest,
-        backlog: Backlog { notifications: newest - position, bytes: row.try_get(9)?, oldest: time(10)? },
-        reader,
-    })
 }

@@ -1,14 +1,17 @@
 //! Reading from a consumer: its position moves with each acknowledgement.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
+use platform_model::realtime::filter::NotificationFilter;
 use tokio_postgres::Row;
 
-use super::{channels_of, missed_of, unknown};
+use super::rows::{channels_of, filter_of, missed_of};
+use super::unknown;
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Change, announce};
@@ -43,6 +46,8 @@ pub struct Read<'r> {
 pub struct Begun {
     /// The channels of the consumer.
     pub channels: Vec<Pattern>,
+    /// The condition on their notifications.
+    pub filter: Option<Arc<NotificationFilter>>,
     /// The place after which it continues.
     pub place: Place,
     /// The notifications that it missed, until it acknowledges their end.
@@ -92,6 +97,7 @@ pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun>
 fn from_row(row: &Row) -> Result<(Begun, Option<i64>)> {
     let begun = Begun {
         channels: channels_of(&row.try_get::<_, Vec<String>>(0)?)?,
+        filter: filter_of(row.try_get(9)?)?,
         place: Place { position: row.try_get(1)?, arrived: row.try_get(2)?, bytes: row.try_get(3)? },
         missed: missed_of(row.try_get(4)?, row.try_get(5)?),
         newest: row.try_get(6)?,
@@ -156,7 +162,7 @@ pub async fn end_reading(database: &Database, consumers: &[(TenantId, Box<str>)]
 }
 
 /// The state of a consumer, as its reader looks at it after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadState {
     /// Whether it is read at this server.
     pub is_read_here: bool,
@@ -164,6 +170,8 @@ pub struct ReadState {
     pub position: JournalPosition,
     /// Whether it has lapsed.
     pub has_lapsed: bool,
+    /// The condition on its notifications.
+    pub filter: Option<Arc<NotificationFilter>>,
 }
 
 /// Returns the state of a consumer; `None` if it does not exist. One statement.
@@ -179,6 +187,7 @@ pub async fn find_state(database: &Database, tenant: &TenantId, name: &str) -> R
             is_read_here: row.try_get::<_, Option<i64>>(0)? == server,
             position: row.try_get(1)?,
             has_lapsed: row.try_get(2)?,
+            filter: filter_of(row.try_get(3)?)?,
         })
     };
     row.map(state).transpose()

@@ -31,26 +31,26 @@ impl LongPolling {
     /// # Errors
     /// The server rejects a step or disconnects.
     pub(crate) async fn open(target: &Target, endpoint: &str, channel: &str) -> Result<Self, Error> {
-        let mut session = Self::subscribe(target, endpoint, &[channel.to_owned()], false).await?;
+        let mut session = Self::subscribe(target, endpoint, (&[channel.to_owned()], None), false).await?;
         session.poll_again().await?;
         Ok(session)
     }
 
-    /// Sends the handshake and subscribes at an endpoint, but sends no poll yet.
+    /// Sends the handshake and subscribes to channels of an endpoint, maybe with a filter, but sends no poll yet.
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
     pub(crate) async fn subscribe(
         target: &Target,
         endpoint: &str,
-        channels: &[String],
+        (channels, filter): (&[String], Option<&str>),
         acknowledges: bool,
     ) -> Result<Self, Error> {
         let mut connection = target.connect().await?;
         let request = target.post(endpoint, &bayeux::handshake(CONNECTION_TYPE, acknowledges));
         let client_id = bayeux::client_id(connection.body_of(bayeux::HANDSHAKE, &request).await?)?;
         for channel in channels {
-            let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel));
+            let request = target.post(endpoint, &bayeux::subscribe(&client_id, channel, filter));
             bayeux::expect_success(
                 bayeux::SUBSCRIBE,
                 connection.body_of(bayeux::SUBSCRIBE, &request).await?,

@@ -42,10 +42,14 @@ pub(crate) fn handshake(connection_type: &str, acknowledges: bool) -> String {
     json!([message]).to_string()
 }
 
-/// Returns the message that subscribes to a channel.
-pub(crate) fn subscribe(client_id: &str, subscription: &str) -> String {
-    json!([{"id": "2", "channel": SUBSCRIBE, "clientId": client_id, "subscription": subscription}])
-        .to_string()
+/// Returns the message that subscribes to a channel, maybe with a filter.
+pub(crate) fn subscribe(client_id: &str, subscription: &str, filter: Option<&str>) -> String {
+    let mut message =
+        json!({"id": "2", "channel": SUBSCRIBE, "clientId": client_id, "subscription": subscription});
+    if let Some(filter) = filter {
+        message["ext"] = json!({"com.platform.filter": filter});
+    }
+    json!([message]).to_string()
 }
 
 /// Returns the message that is held until there is a notification.

@@ -29,21 +29,23 @@ pub(crate) struct WebSocket {
 }
 
 impl WebSocket {
-    /// Upgrades, sends the handshake, subscribes at an endpoint and sends the first connect.
+    /// Upgrades, sends the handshake, subscribes to channels of an endpoint, maybe with a filter, and sends the first
+    /// connect.
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
     pub(crate) async fn open(
         target: &Target,
         endpoint: &str,
-        channels: &[String],
+        (channels, filter): (&[String], Option<&str>),
         acknowledges: bool,
     ) -> Result<Self, Error> {
         let mut socket = upgrade(target, endpoint).await?;
         let handshake = bayeux::handshake(CONNECTION_TYPE, acknowledges);
         let client_id = bayeux::client_id(call(&mut socket, bayeux::HANDSHAKE, handshake).await?.as_bytes())?;
         for channel in channels {
-            let answer = call(&mut socket, bayeux::SUBSCRIBE, bayeux::subscribe(&client_id, channel)).await?;
+            let subscribe = bayeux::subscribe(&client_id, channel, filter);
+            let answer = call(&mut socket, bayeux::SUBSCRIBE, subscribe).await?;
             bayeux::expect_success(bayeux::SUBSCRIBE, answer.as_bytes())?;
         }
         let connect = match acknowledges {

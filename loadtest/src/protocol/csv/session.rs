@@ -33,7 +33,8 @@ impl CsvDevice {
         target.post_bare(&(x_id(&self.x_id) + ACCEPT), path, row)
     }
 
-    /// Sends the handshake and subscribes to channels, but sends no poll yet. `sets` are further template sets.
+    /// Sends the handshake and subscribes to channels, maybe with a filter, but sends no poll yet. `sets` are further
+    /// template sets.
     ///
     /// # Errors
     /// The server rejects a step or disconnects.
@@ -41,7 +42,7 @@ impl CsvDevice {
         &self,
         target: &Target,
         endpoint: &str,
-        channels: &[String],
+        (channels, filter): (&[String], Option<&str>),
         sets: &[&str],
     ) -> Result<LongPolling, Error> {
         let mut connection = target.connect().await?;
@@ -50,9 +51,11 @@ impl CsvDevice {
             Ok([line]) if line.len() == 1 && !line[0].is_empty() => line[0].clone(),
             _ => return Err(fault("row 80", answer)),
         };
+        let filter = filter.map(|filter| format!("\"$filter={}\"", filter.replace('"', "\"\"")));
         for channel in channels {
+            let further = sets.iter().copied().chain(filter.as_deref());
             let row: String =
-                ["81", &client_id, channel].iter().chain(sets).copied().collect::<Vec<_>>().join(",");
+                ["81", &client_id, channel].into_iter().chain(further).collect::<Vec<_>>().join(",");
             let request = self.row(target, endpoint, &(row + "\n"));
             expect_nothing("row 81", connection.body_of("row 81", &request).await?)?;
         }

@@ -22,7 +22,8 @@ pub(super) async fn open(
     ids: &[String],
     notes: &Arc<AvailabilityRecord>,
 ) -> Result<JoinHandle<Error>, Error> {
-    let mut session = WebSocket::open(target, bayeux::REALTIME, &["/alarms/*".to_owned()], false).await?;
+    let mut session =
+        WebSocket::open(target, bayeux::REALTIME, (&["/alarms/*".to_owned()], None), false).await?;
     let devices: HashMap<String, usize> = ids.iter().cloned().zip(0..).collect();
     let notes = Arc::clone(notes);
     Ok(tokio::spawn(async move {

@@ -149,7 +149,7 @@ impl Storm {
             .repeat_until_accepted(&mut connection, bayeux::HANDSHAKE, &post(long_polling::handshake()))
             .await?;
         let client_id = bayeux::client_id(&answer)?;
-        let subscribe = post(bayeux::subscribe(&client_id, &format!("/{id}")));
+        let subscribe = post(bayeux::subscribe(&client_id, &format!("/{id}"), None));
         let answer = self.repeat_until_accepted(&mut connection, bayeux::SUBSCRIBE, &subscribe).await?;
         bayeux::expect_success(bayeux::SUBSCRIBE, &answer)?;
         let poll = post(long_polling::connect(&client_id));

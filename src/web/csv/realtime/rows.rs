@@ -1,6 +1,6 @@
 //! Rows 80 to 84 and 88, and the Bayeux messages they represent (docs/rules.md#notifications-as-rows).
 
-use platform_model::realtime::bayeux::CONSUMER_EXTENSION;
+use platform_model::realtime::bayeux::{CONSUMER_EXTENSION, FILTER_EXTENSION};
 use platform_model::realtime::consumer::JournalPosition;
 use serde_json::{Value, json};
 
@@ -18,6 +18,9 @@ pub(super) const EXTRA_SETS: usize = 64;
 const SUFFIX: char = 'c';
 /// The same for sessions of a consumer, whose rows 83 acknowledge (B-34).
 const CONSUMER_SUFFIX: char = 'n';
+
+/// The beginning of the value of a subscription that is its filter (B-35) and not an X-Id.
+const FILTER: &str = "$filter=";
 
 /// The id of a row that waits for notifications.
 pub(super) const CONNECT: &str = "83";
@@ -46,6 +49,8 @@ pub(super) struct Row {
     /// The name of the session for CSV clients, or that of a consumer.
     name: String,
     channel: String,
+    /// The filter of a subscription.
+    filter: Option<String>,
     /// The extra template sets of a subscription (S-55).
     pub(super) x_ids: Vec<Box<str>>,
     /// The position up to which the client has handled the notifications of a consumer.
@@ -107,12 +112,17 @@ impl Row {
             Message::Disconnect => arguments.at_most(1)?,
             _ => {}
         }
-        let x_ids = match message {
-            Message::Subscribe => distinct(arguments.from(2)),
-            _ => Vec::new(),
-        };
+        let further = if message == Message::Subscribe { arguments.from(2) } else { Default::default() };
+        let is_filter = |value: &&_| AsRef::<str>::as_ref(*value).starts_with(FILTER);
+        let mut filters = further.iter().filter(is_filter);
+        let filter = filters.next().map(|filter| AsRef::<str>::as_ref(filter).to_owned());
+        if filters.next().is_some() {
+            return Err(Refusal::WrongNumber);
+        }
+        let x_ids = distinct(further.iter().filter(|value| !is_filter(value)));
         let acknowledged = if acknowledges { position(arguments, 1)? } else { None };
-        Ok(Self { message, name: name.to_owned(), channel: channel.to_owned(), x_ids, acknowledged })
+        let (name, channel) = (name.to_owned(), channel.to_owned());
+        Ok(Self { message, name, channel, filter, x_ids, acknowledged })
     }
 
     /// Returns the row as a Bayeux message. A connect among other rows does not wait (B-15). Every connect
@@ -121,6 +131,9 @@ impl Row {
         let mut message = json!({"channel": self.message.channel()});
         let more = match self.message {
             Message::Handshake => json!({"supportedConnectionTypes": ["long-polling"]}),
+            Message::Subscribe if self.filter.is_some() => {
+                json!({"subscription": self.channel, "ext": {FILTER_EXTENSION: self.filter}})
+            }
             Message::Subscribe | Message::Unsubscribe => json!({"subscription": self.channel}),
             Message::Connect if alone => json!({"advice": {}}),
             Message::Connect => json!({"advice": {"timeout": 0}}),
@@ -164,9 +177,9 @@ fn position(arguments: Arguments<'_>, at: usize) -> Result<Option<JournalPositio
 }
 
 /// Returns the distinct X-Ids in order, without empty ones.
-fn distinct<X: AsRef<str>>(x_ids: &[X]) -> Vec<Box<str>> {
+fn distinct<'a, X: AsRef<str> + 'a>(x_ids: impl Iterator<Item = &'a X>) -> Vec<Box<str>> {
     let mut distinct: Vec<Box<str>> = Vec::new();
-    for x_id in x_ids.iter().map(AsRef::as_ref).filter(|x_id| !x_id.is_empty()) {
+    for x_id in x_ids.map(AsRef::as_ref).filter(|x_id| !x_id.is_empty()) {
         if !distinct.iter().any(|known| **known == *x_id) {
             distinct.push(x_id.into());
         }
@@ -196,6 +209,11 @@ mod tests {
                 "81,abc,/alarms/*,x",
                 true,
                 r#"{"channel":"/meta/subscribe","subscription":"/alarms/*","clientId":"ab"}"#,
+            ),
+            (
+                "81,abc,/alarms/*,x,\"$filter=type eq 'a, b'\"",
+                true,
+                r#"{"channel":"/meta/subscribe","subscription":"/alarms/*","ext":{"com.platform.filter":"$filter=type eq 'a, b'"},"clientId":"ab"}"#,
             ),
             (
                 "82,abc,/alarms/1,",
@@ -245,6 +263,7 @@ mod tests {
             ("81", Refusal::WrongNumber),
             ("81,a", Refusal::WrongNumber),
             ("81,,/alarms/*", Refusal::WrongNumber),
+            ("81,a,/alarms/*,$filter=a eq 1,$filter=b eq 1", Refusal::WrongNumber),
             ("82,a", Refusal::WrongNumber),
             ("82,a,/alarms/*,x", Refusal::WrongNumber),
             ("83", Refusal::WrongNumber),
@@ -268,6 +287,7 @@ mod tests {
     fn further_sets_come_once_and_are_bounded() {
         let sets = |row: &str| read(row).expect("a row").x_ids;
         assert_eq!(sets("81,c,/alarms/*,b,a,,b,"), ["b".into(), "a".into()]);
+        assert_eq!(sets("81,c,/alarms/*,b,$filter=has(a),a"), ["b".into(), "a".into()]);
         let many: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
         assert_eq!(sets(&format!("81,c,/alarms/*,{}", many.join(","))).len(), EXTRA_SETS + 1);
     }

@@ -230,3 +230,41 @@ async fn more_lines_than_one_response_holds_come_with_the_next_ones() {
     assert_eq!(told, expected.collect::<Vec<_>>());
     assert!(longest < 24 << 20, "{longest}");
 }
+
+#[tokio::test]
+async fn value_that_begins_with_filter_selects_notifications_and_is_no_set() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    register(&admin, "types", TYPES).await;
+    register(&admin, "texts", "11,300,,$.text,$.text").await;
+    let client = RowClient::start(&admin, REALTIME, Some("types")).await;
+    let row = "81,<c>,/alarms/*,\"$filter=type eq 'a, b' or type eq 'last'\",texts";
+    assert_eq!(client.send(row).await, "");
+
+    for kind in ["other", "a, b", "last"] {
+        raise(&admin, &device, kind, json!({})).await;
+    }
+
+    let expected = "87,1,types\n200,1,\"a, b\"\n87,1,texts\n300,1,Too hot\n87,1,types\n200,1,last\n\
+        87,1,texts\n300,1,Too hot\n";
+    assert_eq!(client.receive(8).await, expected);
+}
+
+#[tokio::test]
+async fn invalid_filter_of_a_row_is_a_line_with_its_place() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    register(&admin, "types", TYPES).await;
+    let client = RowClient::start(&admin, REALTIME, Some("types")).await;
+
+    let refused = client.send("81,<c>,/alarms/*,$filter=type is hot").await;
+    assert_eq!(
+        refused,
+        "40,/meta/subscribe,\"403::Invalid value of 'filter' at character 14: expected eq, ne, gt, ge, lt or le, found \
+        'is hot'\"\n"
+    );
+    let two = client.send("81,<c>,/alarms/*,$filter=has(a),$filter=has(b)").await;
+    assert!(two.starts_with("45,1,"), "{two}");
+    admin.raise_alarm(&device, "unheard").await;
+    client.subscribe("/events/*").await;
+    admin.create_event(&device, "opened").await;
+    assert_eq!(client.connect().await, "200,1,opened\n");
+}

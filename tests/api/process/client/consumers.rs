@@ -62,6 +62,14 @@ async fn consumer_is_created_listed_changed_and_deleted() {
     printed(here, &["consumer", "update", "billing", "--max-age", "3600"], "");
     let changed = printed(here, &["consumer", "get", "billing", "-o", "csv", "--columns", "maxAge"], "");
     assert_eq!(changed, "maxAge\n3600\n");
+    let filter = |filter: &str| {
+        printed(here, &["consumer", "update", "billing", "--filter", filter], "");
+        printed(here, &["consumer", "get", "billing", "-o", "csv", "--columns", "filter"], "")
+    };
+    assert_eq!(filter("type eq 'leak*'"), "filter\ntype eq 'leak*'\n");
+    let wrong = ["consumer", "create", "--name", "x", "--channels", "/alarms/*", "--filter", "type is x"];
+    let said = refused(here, &wrong, "").1;
+    assert!(said.contains("'filter' at character 6: expected eq"), "{said}");
     printed(here, &["consumer", "delete", "billing", "--yes"], "");
     assert_eq!(refused(here, &["consumer", "get", "billing"], "").0, 3);
     assert_eq!(refused(here, &["consumer", "tail", "billing"], "").0, 3);

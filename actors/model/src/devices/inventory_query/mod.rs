@@ -5,9 +5,11 @@
 //! is compared with, compares as false; `not` and `ne` are the exact negations. When a path contains an array or ends
 //! at one, any matching element suffices. Texts are compared by code points, case-sensitively.
 //!
-//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11).
+//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11), and the notifications of
+//! a subscription (B-35), which are compared in memory.
 
 mod parser;
+mod paths;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -18,6 +20,8 @@ use crate::timestamp::Timestamp;
 
 /// The maximum number of bytes of a query.
 const MAX_LENGTH: usize = 8 << 10;
+/// The maximum number of bytes of a filter of notifications.
+const MAX_FILTER_LENGTH: usize = 2 << 10;
 /// The maximum depth of nested parentheses and `not`.
 const MAX_DEPTH: usize = 32;
 /// The maximum number of comparisons and functions in one query.
@@ -38,6 +42,16 @@ pub struct InventoryQuery {
     pub order: Vec<SortKey>,
 }
 
+impl Condition {
+    /// Parses `<expr>` or `$filter=<expr>`.
+    ///
+    /// # Errors
+    /// `Invalid` names the position, the expected syntax and the text at that position.
+    pub(crate) fn parse(text: &str, subject: Subject) -> Result<Self> {
+        parser::parse_condition(text, subject)
+    }
+}
+
 impl InventoryQuery {
     /// Parses `<expr>`, or `$filter=<expr> $orderby=<path>[ asc|desc],…` in either order, or one of these parts alone.
     ///
@@ -56,6 +70,45 @@ impl InventoryQuery {
             None => wanted,
         });
         Self { condition, ..self }
+    }
+}
+
+/// The subject of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Managed objects, in PostgreSQL.
+    ManagedObjects,
+    /// Notifications, in memory (B-35). Their standard members are those of all resources, and there is no condition
+    /// that needs the database.
+    Notifications,
+}
+
+impl Subject {
+    /// Returns the name of the member with the condition, for errors.
+    fn member(self) -> &'static str {
+        match self {
+            Self::ManagedObjects => "query",
+            Self::Notifications => "filter",
+        }
+    }
+
+    fn max_length(self) -> usize {
+        match self {
+            Self::ManagedObjects => MAX_LENGTH,
+            Self::Notifications => MAX_FILTER_LENGTH,
+        }
+    }
+
+    fn has_groups(self) -> bool {
+        self == Self::ManagedObjects
+    }
+
+    /// Returns the tokens that can start a condition.
+    fn terms(self) -> &'static str {
+        match self {
+            Self::ManagedObjects => "a path, has(, bygroupid(, not or (",
+            Self::Notifications => "a path, has(, not or (",
+        }
     }
 }
 

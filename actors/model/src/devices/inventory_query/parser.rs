@@ -3,18 +3,15 @@
 
 use super::words::{is_number, lacks_dollar};
 use super::{
-    Condition, Direction, FragmentPath, InventoryQuery, MAX_DEPTH, MAX_LENGTH, MAX_ORDER, MAX_SEGMENTS,
-    MAX_TERMS, MAX_WILDCARDS, Operator, Path, SortKey, TextMember, TimeMember, Value,
+    Condition, Direction, FragmentPath, InventoryQuery, MAX_DEPTH, MAX_ORDER, MAX_SEGMENTS, MAX_TERMS,
+    MAX_WILDCARDS, Operator, Path, SortKey, Subject, Value, paths,
 };
 use crate::error::{Error, Result};
-use crate::fragment_name::is_fixed_member;
 use crate::id::ManagedObjectId;
 use crate::timestamp::Timestamp;
 
 pub(super) const FILTER: &str = "$filter=";
 pub(super) const ORDER_BY: &str = "$orderby=";
-/// The tokens that can start a condition.
-const TERM: &str = "a path, has(, bygroupid(, not or (";
 /// The operators that can follow a path.
 const OPERATORS: [(&str, Operator); 6] = [
     ("eq", Operator::Equal),
@@ -25,19 +22,26 @@ const OPERATORS: [(&str, Operator); 6] = [
     ("le", Operator::LessOrEqual),
 ];
 
+/// Parses a query of managed objects.
 pub(super) fn parse(text: &str) -> Result<InventoryQuery> {
-    if text.len() > MAX_LENGTH {
-        let given = format!("{} bytes", text.len());
-        return Err(Error::invalid_value("query", given, &format!("at most {MAX_LENGTH} bytes")));
-    }
-    let mut parser = Parser { text, at: 0, depth: 0, terms: 0 };
+    let mut parser = Parser::begin(text, Subject::ManagedObjects)?;
     let query = parser.query()?;
     parser.skip_blanks();
     if parser.rest().is_empty() { Ok(query) } else { Err(parser.expected("and, or, $orderby= or the end")) }
 }
 
+/// Parses a condition without an order.
+pub(super) fn parse_condition(text: &str, subject: Subject) -> Result<Condition> {
+    let mut parser = Parser::begin(text, subject)?;
+    parser.take(FILTER);
+    let condition = parser.any()?;
+    parser.skip_blanks();
+    if parser.rest().is_empty() { Ok(condition) } else { Err(parser.expected("and, or or the end")) }
+}
+
 struct Parser<'a> {
     text: &'a str,
+    subject: Subject,
     /// The position of the parser in bytes, always at the boundary of a character.
     at: usize,
     depth: usize,
@@ -45,6 +49,15 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    fn begin(text: &'a str, subject: Subject) -> Result<Self> {
+        let (member, most) = (subject.member(), subject.max_length());
+        if text.len() > most {
+            let given = format!("{} bytes", text.len());
+            return Err(Error::invalid_value(member, given, &format!("at most {most} bytes")));
+        }
+        Ok(Self { text, subject, at: 0, depth: 0, terms: 0 })
+    }
+
     fn query(&mut self) -> Result<InventoryQuery> {
         let mut query = InventoryQuery::default();
         self.skip_blanks();
@@ -136,11 +149,11 @@ impl<'a> Parser<'a> {
                 Condition::Not(Box::new(self.term()?))
             }
             "has" if self.calls("has") => {
-                let path = self.path()?;
+                let exists = self.existence()?;
                 self.require(")")?;
-                has(path)
+                exists
             }
-            "bygroupid" if self.calls("bygroupid") => {
+            "bygroupid" if self.subject.has_groups() && self.calls("bygroupid") => {
                 let digits = self.take_word();
                 if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
                     return Err(self.expected_at(self.at - digits.len(), "the digits of an id"));
@@ -178,7 +191,7 @@ impl<'a> Parser<'a> {
         let value = self.value()?;
         let value = match (&path, value) {
             (Path::Time(_) | Path::Instant(_), Value::Text(text)) => {
-                let instant = Timestamp::parse_bound("query", &text);
+                let instant = Timestamp::parse_bound(self.subject.member(), &text);
                 let form = "a timestamp 'YYYY-MM-DDThh:mm:ss±hh:mm' or a date 'YYYY-MM-DD'";
                 Value::Instant(instant.map_err(|_| self.expected_at(start, form))?)
             }
@@ -210,35 +223,30 @@ impl<'a> Parser<'a> {
     fn path(&mut self) -> Result<Path> {
         self.skip_blanks();
         let start = self.at;
-        let FragmentPath(mut names) = self.segments()?;
-        let is_date = names.len() > 1 && names.last().is_some_and(|last| last == "date");
-        let time = |member| match names.len() {
-            1 => Some(Path::Time(member)),
-            2 if is_date => Some(Path::Time(member)),
-            _ => None,
+        let names = self.segments()?;
+        self.path_of(start, names)
+    }
+
+    fn path_of(&self, start: usize, names: FragmentPath) -> Result<Path> {
+        let path = match self.subject {
+            Subject::ManagedObjects => paths::of_object(names),
+            Subject::Notifications => paths::of_notification(names),
         };
-        let text = |member| (names.len() == 1).then_some(Path::Text(member));
-        let standard = match names[0].as_str() {
-            "id" if names.len() == 1 => Some(Path::Id),
-            "type" => text(TextMember::Type),
-            "name" => text(TextMember::Name),
-            "owner" => text(TextMember::Owner),
-            "creationTime" => time(TimeMember::CreationTime),
-            "lastUpdated" => time(TimeMember::LastUpdated),
-            _ => None,
-        };
-        Ok(match standard {
-            Some(standard) => standard,
-            // No object has a fragment of this name, so a negated condition would match every object (I-08a).
-            None if is_fixed_member(&names[0]) => {
-                let what = format!("the path of a fragment; '{}' is none, and has no members", names[0]);
-                return Err(self.expected_at(start, &what));
+        path.map_err(|expected| self.expected_at(start, &expected))
+    }
+
+    /// Parses a path as the condition that something exists there.
+    fn existence(&mut self) -> Result<Condition> {
+        self.skip_blanks();
+        let start = self.at;
+        let names = self.segments()?;
+        let path = self.path_of(start, names.clone())?;
+        Ok(match path {
+            // A standard member of an object is a column, which is null if it is absent.
+            Path::Id | Path::Text(_) | Path::Time(_) if self.subject == Subject::ManagedObjects => {
+                Condition::Compare(path, Operator::NotEqual, Value::Null)
             }
-            None if is_date => {
-                names.pop();
-                Path::Instant(FragmentPath(names))
-            }
-            None => Path::Fragment(FragmentPath(names)),
+            _ => Condition::Has(names),
         })
     }
 
@@ -247,7 +255,7 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let word = self.take_word();
         if word.is_empty() || word.starts_with('\'') {
-            return Err(self.expected_at(start, TERM));
+            return Err(self.expected_at(start, self.subject.terms()));
         }
         // A shell may have removed `$filter` or the `$` from the text. No fragment has the name that is left (I-08a).
         if word.starts_with(['$', '=']) || lacks_dollar(word) {
@@ -346,25 +354,15 @@ impl<'a> Parser<'a> {
         let found: String = self.text[at..].chars().take(30).collect();
         let found = if found.is_empty() { "the end".to_owned() } else { format!("'{found}'") };
         let place = self.text[..at].chars().count() + 1;
+        let member = self.subject.member();
         Error::Invalid(format!(
-            "Invalid value of 'query' at character {place}: expected {what}, found {found}"
+            "Invalid value of '{member}' at character {place}: expected {what}, found {found}"
         ))
     }
 
     fn refused(&self, at: usize, allowed: &str) -> Error {
         let place = self.text[..at].chars().count() + 1;
-        Error::Invalid(format!("Invalid value of 'query' at character {place}: expected {allowed}"))
-    }
-}
-
-/// Returns the condition that something exists at a path.
-fn has(path: Path) -> Condition {
-    match path {
-        Path::Fragment(path) => Condition::Has(path),
-        Path::Instant(FragmentPath(mut names)) => {
-            names.push("date".into());
-            Condition::Has(FragmentPath(names))
-        }
-        standard => Condition::Compare(standard, Operator::NotEqual, Value::Null),
+        let member = self.subject.member();
+        Error::Invalid(format!("Invalid value of '{member}' at character {place}: expected {allowed}"))
     }
 }

@@ -6,10 +6,12 @@
 pub mod channel;
 pub mod reply;
 pub mod request;
+pub mod subscription;
 
 pub use channel::{Channel, FamilyChannel, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
 pub use request::{Batch, RequestMessage};
+pub use subscription::Subscription;
 
 /// Error strings (B-14).
 pub mod error {
@@ -35,6 +37,9 @@ pub mod error {
 
 /// The member of `ext` about the named consumer whose notifications a session delivers.
 pub const CONSUMER_EXTENSION: &str = "com.platform.consumer";
+
+/// The member of `ext` with the filter of a subscription (B-35).
+pub const FILTER_EXTENSION: &str = "com.platform.filter";
 
 /// The connection types that this server supports, in the order in which they are offered.
 pub const CONNECTION_TYPES: [&str; 2] = ["websocket", "long-polling"];

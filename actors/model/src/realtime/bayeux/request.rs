@@ -1,15 +1,17 @@
 //! Requests of clients: an array of messages, or one message (B-15). Members of a wrong type count as absent.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::CONSUMER_EXTENSION;
+use super::{CONSUMER_EXTENSION, FILTER_EXTENSION};
 use crate::error::{Error, Result};
 use crate::limits::MAX_ADVICE;
 use crate::realtime::consumer::JournalPosition;
+use crate::realtime::filter::NotificationFilter;
 use crate::units::SystemOfUnits;
 
 /// The messages of one request, borrowed from its text.
@@ -158,6 +160,19 @@ impl<'a> RequestMessage<'a> {
             return Ok(None);
         };
         SystemOfUnits::parse(&text(raw).unwrap_or(Cow::Borrowed(raw.get()))).map(Some)
+    }
+
+    /// Returns the filter of a subscription (B-35); `null` counts as absent.
+    ///
+    /// # Errors
+    /// `Invalid` names the place of the fault and what is expected there.
+    pub fn filter(&self) -> Result<Option<Arc<NotificationFilter>>> {
+        let Some(raw) = self.ext_member(FILTER_EXTENSION).filter(|raw| raw.get() != "null") else {
+            return Ok(None);
+        };
+        let text =
+            text(raw).ok_or_else(|| Error::invalid_value("filter", raw.get(), "a condition as a text"))?;
+        NotificationFilter::compile(&text).map(Some)
     }
 
     /// Returns `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension without
