@@ -135,7 +135,9 @@ impl SessionActor {
         if let Some(consumer) = state.consumer {
             self.resume_consumer(consumer, state.patterns, ctx);
         }
+        self.restore_shown(state.snapshots);
         for notification in newer.into_waiting() {
+            let Some(notification) = self.admit(notification, ctx) else { continue };
             if self.queue.push(notification, &self.environment.limits).is_err() {
                 return self.overflow(ctx);
             }
@@ -167,6 +169,7 @@ impl SessionActor {
             waiting,
             batches,
             consumer: self.take_consumer(),
+            snapshots: self.take_shown(),
         })
     }
 
@@ -280,6 +283,7 @@ impl SessionActor {
         if !transfers.leaving(self.client, start.destination, before_point) {
             return transfers.tell(to, ServerMessage::Moving { request });
         }
+        self.abandon_snapshots(ctx);
         // The client uses another server now, which has the same effect as a newer connect (B-13).
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
@@ -325,6 +329,7 @@ impl Handler<HandOver> for SessionActor {
             None => None,
             Some(_) => return,
         };
+        self.abandon_snapshots(ctx);
         self.moving = Some(Box::new(Moving::AtPoint(destination)));
         ctx.address().do_send(Depart);
     }

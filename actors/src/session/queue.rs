@@ -82,6 +82,11 @@ impl Queue {
         }
     }
 
+    /// Returns whether as many notifications more, with so many bytes, would exceed no limit.
+    pub(crate) fn has_room(&self, more: usize, bytes: usize, limits: &Limits) -> bool {
+        self.len() + more <= limits.queued_notifications && self.bytes + bytes <= limits.queued_bytes
+    }
+
     /// Drops the batches up to the one that the client acknowledges. Notifications of later batches return to the
     /// front of the queue.
     pub(crate) fn acknowledged(&mut self, batch: i64) {

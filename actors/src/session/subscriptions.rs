@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use platform_model::realtime::bayeux::Pattern;
 
-use super::{SessionActor, SessionTemplates};
+use super::{SessionActor, SessionContext, SessionTemplates};
 use crate::hub::{AddSubscriptions, RemoveSubscriptions};
 
 /// Adds channels. The HTTP layer has checked that the caller may receive them.
@@ -76,6 +76,7 @@ impl Handler<Subscribe> for SessionActor {
             // The feed delivers them already.
             return if consumer.covers(&subscribe.patterns) { Subscribed::Done } else { Subscribed::Denied };
         }
+        self.keep_channels(&subscribe.patterns);
         let mut new: Vec<Pattern> = Vec::new();
         for pattern in subscribe.patterns {
             if !self.patterns.contains(&pattern) && !new.contains(&pattern) {
@@ -88,11 +89,18 @@ impl Handler<Subscribe> for SessionActor {
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return Subscribed::TooMany;
         }
+        self.add_channels(new, ctx);
+        Subscribed::Done
+    }
+}
+
+impl SessionActor {
+    /// Adds channels that are not subscribed yet.
+    pub(super) fn add_channels(&mut self, new: Vec<Pattern>, ctx: &mut SessionContext) {
         self.patterns = std::mem::take(&mut self.patterns).into_iter().chain(new.iter().cloned()).collect();
         let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
         let join = AddSubscriptions { slot, dispatcher, units: self.units, patterns: new };
         self.environment.hub.add_subscriptions(join);
-        Subscribed::Done
     }
 }
 
@@ -109,6 +117,7 @@ impl Handler<Unsubscribe> for SessionActor {
         }
         let left = std::mem::take(&mut self.patterns).into_iter();
         self.patterns = left.filter(|pattern| !unsubscribe.patterns.contains(pattern)).collect();
+        self.forget_snapshots(&unsubscribe.patterns, ctx);
         let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns };
         self.environment.hub.remove_subscriptions(leave);
         Subscribed::Done

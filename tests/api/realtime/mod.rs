@@ -12,6 +12,8 @@ mod keep_alive;
 mod overflow;
 mod permissions;
 mod slow_clients;
+mod snapshot_race;
+mod snapshots;
 mod subscribe;
 mod units;
 mod vanished_clients;

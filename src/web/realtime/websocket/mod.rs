@@ -23,6 +23,7 @@ use platform_front::connection::ConnectionHandle;
 use platform_front::connection::upgraded::DirectWriter;
 use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
+use platform_model::links::Links;
 use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::task::yield_now;
 
@@ -31,7 +32,7 @@ use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, RequestSource, cors};
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
-use crate::http::{authority, client_address};
+use crate::http::{authority, base, client_address};
 use closing::{close, close_because, end};
 use frames::{Frames, array_of, into_text};
 use received::ReceivedFrames;
@@ -83,6 +84,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         frames,
         endpoint,
         host: authority(&request).unwrap_or_default().to_owned(),
+        links: Links::new(base(&request)),
         source: RequestSource::of(client_address(&request)),
         caller,
         counted,
@@ -114,6 +116,8 @@ struct WebSocket {
     realtime: web::Data<Realtime>,
     endpoint: Endpoint,
     host: String,
+    /// The base for links in lists.
+    links: Links,
     source: RequestSource,
     caller: Option<Caller>,
     /// The socket among those of its tenant, as soon as that is known.
@@ -284,7 +288,7 @@ impl WebSocket {
         let transport = Transport::Socket(ctx.address().recipient(), self.registration.key());
         self.frames.hold_back();
         let (realtime, endpoint, source) = (self.realtime.clone(), self.endpoint, self.source);
-        let host = std::mem::take(&mut self.host);
+        let (host, links) = (std::mem::take(&mut self.host), Some(self.links.clone()));
         let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
         let work = async move {
             if let Err(outdated) = refresh(&realtime, &mut caller).await {
@@ -298,6 +302,7 @@ impl WebSocket {
                 endpoint,
                 transport,
                 host: &host,
+                links,
                 source,
                 caller: &mut caller,
                 attached: &mut attached,

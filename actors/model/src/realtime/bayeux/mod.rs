@@ -6,10 +6,12 @@
 pub mod channel;
 pub mod reply;
 pub mod request;
+pub mod snapshot;
 
 pub use channel::{Channel, FamilyChannel, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
 pub use request::{Batch, RequestMessage};
+pub use snapshot::{SnapshotList, SnapshotRequest};
 
 /// Error strings (B-14).
 pub mod error {
