@@ -263,6 +263,14 @@ impl SessionActor {
         is_of_other.then_some(ServerMessage::Absent { request: destination.request })
     }
 
+    /// Leaves the connections of the client, which uses another server now. That has the same effect as a newer connect
+    /// (B-13).
+    fn leave_connections(&mut self) {
+        self.answer_parked(ConnectResponse::default());
+        self.leave_socket();
+        self.is_being_written = false;
+    }
+
     /// Publishes the point of the move, at which the session leaves. A move within this server needs no database, so
     /// `subscription` is `None`.
     fn leave(
@@ -284,10 +292,7 @@ impl SessionActor {
             return transfers.tell(to, ServerMessage::Moving { request });
         }
         self.abandon_snapshots(ctx);
-        // The client uses another server now, which has the same effect as a newer connect (B-13).
-        self.answer_parked(ConnectResponse::default());
-        self.leave_socket();
-        self.is_being_written = false;
+        self.leave_connections();
         self.environment.sessions.remove(&self.client, &ctx.address());
         self.moving = Some(Box::new(Moving::Leaving(start.destination)));
         self.due = Instant::now() + DEPARTURE;

@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether as many notifications more, with so many bytes, would exceed no limit.
+    /// Returns whether there is room for this number of notifications with this number of bytes.
     pub(crate) fn has_room(&self, more: usize, bytes: usize, limits: &Limits) -> bool {
         self.len() + more <= limits.queued_notifications && self.bytes + bytes <= limits.queued_bytes
     }

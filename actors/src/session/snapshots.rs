@@ -95,8 +95,10 @@ enum Stage {
     Reading { number: u64, is_new: bool },
     /// There were too many changes meanwhile.
     Exceeded { number: u64 },
-    /// The list is queued. What it shows is left out while the listening connection is the same, because only its loss
-    /// can hide a failover to a database with other transactions of the same ids.
+    /// The list was given up, and the session has left the channel. Changes that are on their way are left out.
+    Left,
+    /// The list is queued. The changes that it shows are left out while the listening connection is the same, because
+    /// only its loss can hide a failover to a database with other transactions of the same ids.
     Shown(Arc<ShownTransactions>, ListeningConnection),
 }
 
@@ -104,7 +106,7 @@ impl Stage {
     fn number(&self) -> Option<u64> {
         match self {
             Self::Reading { number, .. } | Self::Exceeded { number } => Some(*number),
-            Self::Shown(..) => None,
+            Self::Left | Self::Shown(..) => None,
         }
     }
 }
@@ -118,8 +120,8 @@ enum Admission {
 }
 
 impl SessionActor {
-    /// Returns a notification that the session delivers now. One that a list shows is left out, and one that has to wait
-    /// for a list is held back.
+    /// Returns a notification that the session delivers now. One that a list shows is left out, and one that has to
+    /// wait for a list is held back.
     pub(super) fn admit(
         &mut self,
         notification: Arc<Notification>,
@@ -162,24 +164,24 @@ impl SessionActor {
         snapshots.held_bytes += notification.json().len();
         snapshots.held.push_back(notification);
         if snapshots.held.len() > limits.queued_notifications || snapshots.held_bytes > limits.queued_bytes {
-            self.end_reading(|number| Some(Stage::Exceeded { number }), ctx);
+            self.end_reading(|number| Stage::Exceeded { number }, ctx);
         }
     }
 
     /// Gives up all lists that are being read, because the session leaves.
     pub(super) fn abandon_snapshots(&mut self, ctx: &mut SessionContext) {
-        self.end_reading(|_| None, ctx);
+        self.end_reading(|_| Stage::Left, ctx);
     }
 
     /// Ends the subscriptions that wait for lists, and delivers what was held back for others.
-    fn end_reading(&mut self, instead: impl Fn(u64) -> Option<Stage>, ctx: &mut SessionContext) {
+    fn end_reading(&mut self, instead: impl Fn(u64) -> Stage, ctx: &mut SessionContext) {
         let Some(snapshots) = &mut self.snapshots else { return };
         let (mut left, channels) = (Vec::new(), std::mem::take(&mut snapshots.channels));
         for (pattern, stage) in channels {
             match stage {
                 Stage::Reading { number, is_new } => {
                     left.extend(is_new.then(|| pattern.clone()));
-                    snapshots.channels.extend(instead(number).map(|stage| (pattern, stage)));
+                    snapshots.channels.push((pattern, instead(number)));
                 }
                 other => snapshots.channels.push((pattern, other)),
             }
@@ -246,7 +248,7 @@ impl SessionActor {
         let channels = self.snapshots.take().map(|snapshots| snapshots.channels).unwrap_or_default();
         let shown = |(pattern, stage)| match stage {
             Stage::Shown(shown, _) => Some((pattern, shown)),
-            Stage::Reading { .. } | Stage::Exceeded { .. } => None,
+            Stage::Reading { .. } | Stage::Exceeded { .. } | Stage::Left => None,
         };
         channels.into_iter().filter_map(shown).collect()
     }
@@ -333,10 +335,10 @@ impl Handler<AbandonSnapshot> for SessionActor {
         let Some(snapshots) = &mut self.snapshots else { return };
         let is_it = |(_, stage): &(Pattern, Stage)| stage.number() == Some(number);
         let Some(at) = snapshots.channels.iter().position(is_it) else { return };
-        let (pattern, stage) = snapshots.channels.remove(at);
-        if matches!(stage, Stage::Reading { is_new: true, .. }) {
-            self.leave_channels(vec![pattern], ctx);
-        }
+        let (pattern, stage) = &mut snapshots.channels[at];
+        let left = matches!(stage, Stage::Reading { is_new: true, .. }).then(|| pattern.clone());
+        *stage = Stage::Left;
+        self.leave_channels(left.into_iter().collect(), ctx);
         self.release_held(ctx);
     }
 }

@@ -132,8 +132,8 @@ impl Exchange<'_> {
                 limits.queued_notifications, limits.queued_bytes
             ),
             SnapshotFailure::TooLarge { bytes, allowed } => format!(
-                "413::the list of {bytes} bytes does not fit into the queue of the session, which takes {allowed} bytes \
-                 with what waits in it (session-queue-bytes); request a smaller pageSize"
+                "413::the list of {bytes} bytes does not fit into the queue of the session, which takes {allowed} \
+                 bytes with what waits in it (session-queue-bytes); request a smaller pageSize"
             ),
         })
     }

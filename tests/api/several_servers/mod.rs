@@ -15,6 +15,7 @@ mod notifications;
 mod pauses;
 mod sessions;
 mod signatures;
+mod snapshots;
 mod stops;
 
 use platform_store::Database;

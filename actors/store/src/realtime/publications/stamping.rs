@@ -3,8 +3,8 @@
 //! A transaction that checks which servers use its tenants is asked for its id by the same statement, and its
 //! publications name it. A transaction that checks nothing would need a further statement. So while a list is being
 //! read for a session, every transaction of this server that publishes the tenant checks; before the list is read,
-//! those have ended and are delivered that do not. What has no id and is delivered later was committed later, or is
-//! stored by no transaction.
+//! those have ended and are delivered that do not. A publication without an id that is delivered later was
+//! committed later, or no transaction stores it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
