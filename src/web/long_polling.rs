@@ -20,6 +20,7 @@ use platform_actors::session::{ClientId, PollHere, SessionActor, SessionHere};
 use platform_front::connection::ConnectionHandle;
 use platform_front::stop::Stop;
 use platform_model::limits::Limits;
+use platform_model::links::Links;
 use platform_model::realtime::bayeux::Batch;
 use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::time::{Instant, Sleep, sleep};
@@ -31,7 +32,7 @@ use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::head::{Has, Head};
 use crate::http::negotiation::has_accept;
-use crate::http::{authority, client_address};
+use crate::http::{authority, base, client_address};
 use crate::realtime::{Connecting, Exchange, Held, Outcome, Realtime, Text, Transport, count_patiently};
 
 const MEDIA_TYPE: &str = "application/json;charset=UTF-8";
@@ -178,7 +179,8 @@ fn exchange<'h>(
     let host = authority(head).unwrap_or_default();
     let (source, templates) = (RequestSource::of(client_address(head)), None);
     let realtime = head.state::<Realtime>();
-    Exchange { realtime, endpoint, transport, host, source, caller, attached, templates }
+    let links = Some(Links::new(base(head)));
+    Exchange { realtime, endpoint, transport, host, links, source, caller, attached, templates }
 }
 
 impl Answered {

@@ -32,6 +32,11 @@ impl Links {
         &self.base
     }
 
+    /// Returns the authority.
+    pub fn authority(&self) -> &str {
+        self.base.split_once("://").map_or(&*self.base, |(_, authority)| authority)
+    }
+
     /// Returns the link of an alarm; for one that was not stored, it ends in `/null` (M-02, A-09).
     pub fn alarm(&self, id: Option<impl Display>) -> String {
         match id {

@@ -156,7 +156,8 @@ impl Device {
         let [child] = child.map(Arc::new);
         if route.is_by_caller() {
             let change = PublishedChange::ManagedObjectCreated(child.clone());
-            self.context.deliver(Publication::Change { source: id, change, cause });
+            let publication = Publication::Change { source: id, change, cause };
+            self.context.deliver(publication, route.transaction());
         }
         self.deliver_update(&route, &origin).await?;
         Ok(child)
@@ -195,7 +196,7 @@ impl Device {
     /// Notifies the hub that objects belong to other families (B-19b), unless the database has sent it.
     fn deliver_links_changed(&self, route: &Route) {
         if route.is_by_caller() {
-            self.context.deliver(Publication::LinksChanged);
+            self.context.deliver(Publication::LinksChanged, route.transaction());
         }
     }
 
@@ -205,7 +206,8 @@ impl Device {
         let cause = Cause::of(origin);
         if route.is_by_caller() && self.context.has_receivers_here(&cause) {
             let change = PublishedChange::ManagedObjectUpdated(self.current_object().await?);
-            self.context.deliver(Publication::Change { source: self.id, change, cause });
+            let publication = Publication::Change { source: self.id, change, cause };
+            self.context.deliver(publication, route.transaction());
         }
         Ok(())
     }

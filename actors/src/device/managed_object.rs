@@ -12,6 +12,7 @@ use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::transactions::TransactionId;
 use platform_model::timestamp::Timestamp;
 use platform_store::access::SourceObject;
 use platform_store::devices::inventory::writes::{ChangedBy, ManagedObjectUpdate};
@@ -114,7 +115,7 @@ impl Device {
         match written {
             Written::ManagedObject(object) => {
                 let object = if route.is_by_caller() {
-                    self.publish_update(*object, &origin).await?
+                    self.publish_update(*object, &origin, route.transaction()).await?
                 } else {
                     // The transaction added the references.
                     Arc::new(*object)
@@ -165,7 +166,12 @@ impl Device {
     }
 
     /// Adds the references to an object that was changed, and delivers UPDATE to this server.
-    async fn publish_update(&self, object: ManagedObject, origin: &Origin) -> Result<Arc<ManagedObject>> {
+    async fn publish_update(
+        &self,
+        object: ManagedObject,
+        origin: &Origin,
+        transaction: Option<TransactionId>,
+    ) -> Result<Arc<ManagedObject>> {
         let mut object = [object];
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         let wanted = WantedReferences::default();
@@ -173,7 +179,8 @@ impl Device {
             .await?;
         let [object] = object.map(Arc::new);
         let change = PublishedChange::ManagedObjectUpdated(object.clone());
-        self.context.deliver(Publication::Change { source: self.id, change, cause: Cause::of(origin) });
+        let publication = Publication::Change { source: self.id, change, cause: Cause::of(origin) };
+        self.context.deliver(publication, transaction);
         Ok(object)
     }
 

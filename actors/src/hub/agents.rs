@@ -7,6 +7,7 @@ use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::transactions::TransactionId;
 
 use super::listeners::Verdicts;
 use super::points::Waiting;
@@ -22,6 +23,8 @@ pub(crate) struct PublishQueued {
     /// The agents that execute the operation.
     pub(crate) agents: Vec<ManagedObjectId>,
     pub(crate) links: Links,
+    /// The transaction that stored the operation, if it is known.
+    pub(crate) transaction: Option<TransactionId>,
 }
 
 impl NotificationHub {
@@ -34,9 +37,9 @@ impl NotificationHub {
         for agent in &queued.agents {
             subscriptions.publish_to_agent(*agent, &queued.for_agents, &queued.links);
         }
-        let PublishQueued { operation, links, .. } = queued;
+        let PublishQueued { operation, links, transaction, .. } = queued;
         let (source, event) = (operation.device, PublishedChange::OperationCreated(operation));
-        self.publish_in(subscriptions, Publish { source, event, links });
+        self.publish_in(subscriptions, Publish { source, event, links, transaction });
     }
 }
 

@@ -26,6 +26,7 @@ use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
 use platform_model::realtime::bayeux::{Channel, FamilyChannel, Pattern, Subscription};
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::transactions::TransactionId;
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 
@@ -44,6 +45,8 @@ pub struct Notification {
     frame: Box<[u8]>,
     /// The position of the message within the frame.
     begin: usize,
+    /// The channel of an object whose change it is about, and the transaction that stored the change, if it is known.
+    change: Option<(Channel, Option<TransactionId>)>,
 }
 
 impl Notification {
@@ -58,7 +61,13 @@ impl Notification {
         };
         // The frame is final and contains text; a server does not mask its frames.
         let header = [&[0x81, code], extended, b"["].concat();
-        Self { frame: [&header, json, b"]"].concat().into(), begin: header.len() }
+        Self { frame: [&header, json, b"]"].concat().into(), begin: header.len(), change: None }
+    }
+
+    /// Returns the channel of an object whose change it is about, and the transaction that stored the change, if it is
+    /// known. It is `None` for notifications on other channels.
+    pub(crate) fn change(&self) -> Option<(Channel, Option<TransactionId>)> {
+        self.change
     }
 
     /// Returns the encoded Bayeux message.
@@ -89,6 +98,8 @@ pub(crate) struct Publish {
     pub(crate) source: ManagedObjectId,
     pub(crate) event: PublishedChange,
     pub(crate) links: Links,
+    /// The transaction that stored the change, if it is known.
+    pub(crate) transaction: Option<TransactionId>,
 }
 
 /// The channels that a session subscribes to.
@@ -114,6 +125,8 @@ pub(crate) struct RemoveSubscriptions {
 struct NotificationForms<'a, C> {
     publish: &'a Publish,
     channel: C,
+    /// The channel of the object, unless the notification is for subscriptions to a family.
+    object: Option<Channel>,
     id: u64,
     /// The forms as stored, metric and imperial. Only measurements have more than one.
     encoded: [Option<Arc<Notification>>; 3],
@@ -228,7 +241,8 @@ impl Subscriptions {
         let mut verdicts = Verdicts::default();
         if !listeners.is_empty() {
             self.last_id += 1;
-            let mut forms = NotificationForms::new(publish, own, self.last_id);
+            let mut forms =
+                NotificationForms { object: Some(own), ..NotificationForms::new(publish, own, self.last_id) };
             verdicts.add(&listeners, |units| forms.in_units(units));
             let recipients = each_once(&listeners, &verdicts);
             self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
@@ -290,7 +304,7 @@ impl Subscriptions {
 
 impl<'a, C: Display> NotificationForms<'a, C> {
     fn new(publish: &'a Publish, channel: C, id: u64) -> Self {
-        Self { publish, channel, id, encoded: Default::default() }
+        Self { publish, channel, object: None, id, encoded: Default::default() }
     }
 
     /// Returns the notification in this system of units.
@@ -310,7 +324,8 @@ impl<'a, C: Display> NotificationForms<'a, C> {
                 PublishedChange::MeasurementCreated(Arc::new(measurement.in_units(units)))
             });
             let json = converted.as_ref().unwrap_or(event).notification(&self.channel, self.id, links);
-            Arc::new(Notification::new(&json))
+            let change = self.object.map(|object| (object, self.publish.transaction));
+            Arc::new(Notification { change, ..Notification::new(&json) })
         };
         self.encoded[form].get_or_insert_with(encode).clone()
     }

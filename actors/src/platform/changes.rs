@@ -88,7 +88,7 @@ impl Platform {
     /// Registers the handling of publications that come through the database.
     pub(super) fn install_publication_handler(self: &Arc<Self>, process: i64) {
         let (delivering, ending) = (Arc::downgrade(self), Arc::downgrade(self));
-        let deliver = move |tenant: &TenantId, publications: Vec<Publication>| {
+        let deliver = move |tenant: &TenantId, publications: Vec<Publication>, transaction| {
             let Some(platform) = delivering.upgrade() else { return };
             let tenant = platform.tenant(tenant);
             for publication in publications {
@@ -96,7 +96,7 @@ impl Platform {
                     Publication::SessionMoves(point) => {
                         platform.transfers.reach(&tenant.context().hub, point);
                     }
-                    other => tenant.context().deliver(other),
+                    other => tenant.context().deliver(other, transaction),
                 }
             }
         };

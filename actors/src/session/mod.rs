@@ -50,6 +50,7 @@ mod registered;
 mod responding;
 mod rights;
 mod same_thread;
+mod snapshots;
 mod socket;
 pub(crate) mod starting;
 mod subscriptions;
@@ -79,7 +80,7 @@ use moving::Moving;
 pub(crate) use moving::{HandOver, StartMove};
 use platform_model::id::TenantId;
 use platform_model::limits::Limits;
-use platform_model::realtime::bayeux::{Advice, Subscription, error};
+use platform_model::realtime::bayeux::Subscription;
 use platform_model::realtime::session_move::SessionTraces;
 use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
@@ -90,6 +91,8 @@ pub use registered::{SessionEntry, Sessions};
 pub(crate) use rights::ListSubscriptions;
 pub use rights::{Rights, Verdict, may_receive};
 pub use same_thread::{PollConnection, PollHere, SessionHere};
+use snapshots::Snapshots;
+pub use snapshots::{AbandonSnapshot, BeginSnapshot, FinishSnapshot, SnapshotFailure};
 pub use socket::{AttachSocket, Frame, LARGE, SetSocketAside, SocketClosed, SocketMessage};
 pub use starting::{AcknowledgementExtension, NewSession};
 pub use subscriptions::{IsOwnedBy, Subscribe, Subscribed, Unsubscribe};
@@ -167,6 +170,8 @@ pub struct SessionActor {
     queue: Queue,
     /// The consumer that fills the queue. Boxed, because most sessions have none.
     consumer: Option<Box<SessionConsumer>>,
+    /// The lists that the session receives before the changes of channels. Boxed, because most sessions have none.
+    snapshots: Option<Box<Snapshots>>,
     parked: Option<Parked>,
     /// Boxed, because most sessions have none.
     socket: Option<Box<Socket>>,
@@ -204,6 +209,7 @@ impl SessionActor {
         Self {
             queue: Queue::new(new.acknowledgement),
             consumer: None,
+            snapshots: None,
             due: Instant::now() + interval,
             interval,
             environment,
@@ -342,9 +348,14 @@ impl Handler<DeliverNotification> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, DeliverNotification(notification): DeliverNotification, ctx: &mut Self::Context) {
-        if self.receives_no_more() || self.write_at_once(&notification) {
+        if self.receives_no_more() {
             return;
         }
+        let Some(notification) =
+            self.admit(notification, ctx).filter(|admitted| !self.write_at_once(admitted))
+        else {
+            return;
+        };
         if self.queue.push(notification, &self.environment.limits).is_err() {
             return self.overflow(ctx);
         }
@@ -378,23 +389,5 @@ impl Handler<FindOwner> for SessionActor {
     fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Option<Owner> {
         let owner = || Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() };
         (!self.is_missed()).then(owner)
-    }
-}
-
-impl ConnectResponse {
-    /// The response to a connect that is served elsewhere by now. It repeats the number of the last response that the
-    /// client has (B-22b).
-    pub fn empty(acknowledged: Option<i64>) -> Self {
-        Self { delivery: Delivery { batch: acknowledged, ..Delivery::default() }, ..Self::default() }
-    }
-
-    /// The response for a session that exists but cannot be used at the moment (B-16a).
-    pub fn not_now(acknowledged: Option<i64>) -> Self {
-        Self { error: Some(error::NOT_NOW.into()), advice: Some(Advice::RETRY), ..Self::empty(acknowledged) }
-    }
-
-    /// The response for a session that does not exist; it advises a new handshake (B-14).
-    pub fn unknown_client() -> Self {
-        Self { error: Some(error::UNKNOWN_CLIENT.into()), advice: Some(Advice::HANDSHAKE), ..Self::default() }
     }
 }

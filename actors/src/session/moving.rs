@@ -135,7 +135,9 @@ impl SessionActor {
         if let Some(consumer) = state.consumer {
             self.resume_consumer(consumer, state.subscriptions, ctx);
         }
+        self.restore_shown(state.snapshots);
         for notification in newer.into_waiting() {
+            let Some(notification) = self.admit(notification, ctx) else { continue };
             if self.queue.push(notification, &self.environment.limits).is_err() {
                 return self.overflow(ctx);
             }
@@ -167,6 +169,7 @@ impl SessionActor {
             waiting,
             batches,
             consumer: self.take_consumer(),
+            snapshots: self.take_shown(),
         })
     }
 
@@ -260,6 +263,14 @@ impl SessionActor {
         is_of_other.then_some(ServerMessage::Absent { request: destination.request })
     }
 
+    /// Leaves the connections of the client, which uses another server now. That has the same effect as a newer connect
+    /// (B-13).
+    fn leave_connections(&mut self) {
+        self.answer_parked(ConnectResponse::default());
+        self.leave_socket();
+        self.is_being_written = false;
+    }
+
     /// Publishes the point of the move, at which the session leaves. A move within this server needs no database, so
     /// `subscription` is `None`.
     fn leave(
@@ -280,10 +291,8 @@ impl SessionActor {
         if !transfers.leaving(self.client, start.destination, before_point) {
             return transfers.tell(to, ServerMessage::Moving { request });
         }
-        // The client uses another server now, which has the same effect as a newer connect (B-13).
-        self.answer_parked(ConnectResponse::default());
-        self.leave_socket();
-        self.is_being_written = false;
+        self.abandon_snapshots(ctx);
+        self.leave_connections();
         self.environment.sessions.remove(&self.client, &ctx.address());
         self.moving = Some(Box::new(Moving::Leaving(start.destination)));
         self.due = Instant::now() + DEPARTURE;
@@ -325,6 +334,7 @@ impl Handler<HandOver> for SessionActor {
             None => None,
             Some(_) => return,
         };
+        self.abandon_snapshots(ctx);
         self.moving = Some(Box::new(Moving::AtPoint(destination)));
         ctx.address().do_send(Depart);
     }

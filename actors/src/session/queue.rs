@@ -93,6 +93,11 @@ impl Queue {
         }
     }
 
+    /// Returns whether there is room for this number of notifications with this number of bytes.
+    pub(crate) fn has_room(&self, more: usize, bytes: usize, limits: &Limits) -> bool {
+        self.len() + more <= limits.queued_notifications && self.bytes + bytes <= limits.queued_bytes
+    }
+
     /// Drops the batches up to the one that the client acknowledges. Notifications of later batches return to the
     /// front of the queue.
     pub(crate) fn acknowledged(&mut self, batch: i64) {

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use platform_model::realtime::bayeux::Advice;
+use platform_model::realtime::bayeux::{Advice, error};
 use platform_store::tenancy::tenant_limits::Counted;
 use tokio::time::Instant;
 
 use super::connect::Parked;
-use super::{ConnectResponse, SessionActor};
+use super::{ConnectResponse, Delivery, SessionActor};
 
 /// The time that a client waits if its connect is one more than its tenant may hold.
 const BACK_OFF: Duration = Duration::from_secs(5);
@@ -34,6 +34,24 @@ impl AdvisedInterval {
     /// Returns the state after a response that was not written.
     pub(super) fn after_loss(self) -> Self {
         if self == Self::TakenBack { Self::Temporary } else { self }
+    }
+}
+
+impl ConnectResponse {
+    /// The response to a connect that is served elsewhere by now. It repeats the number of the last response that the
+    /// client has (B-22b).
+    pub fn empty(acknowledged: Option<i64>) -> Self {
+        Self { delivery: Delivery { batch: acknowledged, ..Delivery::default() }, ..Self::default() }
+    }
+
+    /// The response for a session that exists but cannot be used at the moment (B-16a).
+    pub fn not_now(acknowledged: Option<i64>) -> Self {
+        Self { error: Some(error::NOT_NOW.into()), advice: Some(Advice::RETRY), ..Self::empty(acknowledged) }
+    }
+
+    /// The response for a session that does not exist; it advises a new handshake (B-14).
+    pub fn unknown_client() -> Self {
+        Self { error: Some(error::UNKNOWN_CLIENT.into()), advice: Some(Advice::HANDSHAKE), ..Self::default() }
     }
 }
 

@@ -7,11 +7,18 @@ use actix::prelude::*;
 use platform_model::realtime::bayeux::{Pattern, Subscription};
 use platform_model::realtime::filter::NotificationFilter;
 
-use super::{SessionActor, SessionTemplates};
+use super::{SessionActor, SessionContext, SessionTemplates};
 use crate::hub::{AddSubscriptions, RemoveSubscriptions};
 
 /// The most filters of a session; all its subscriptions with the same text have one.
 const MOST_FILTERS: usize = 50;
+
+/// The subscriptions of a session together with further ones.
+pub(super) struct Joined {
+    all: Vec<Subscription>,
+    /// Those that are new or have another filter than before.
+    changed: Vec<Subscription>,
+}
 
 /// Adds channels. The HTTP layer has checked that the caller may receive them.
 ///
@@ -87,25 +94,26 @@ impl Handler<Subscribe> for SessionActor {
             let fits = subscribe.templates.is_none_or(|templates| self.add_templates(templates));
             return if fits { Subscribed::Done } else { Subscribed::TooMany };
         }
-        let (subscriptions, changed) = self.with(subscribe.patterns, subscribe.filter);
-        let most = self.environment.limits.subscriptions_per_session;
-        if subscriptions.len() > most || count_filters(&subscriptions) > MOST_FILTERS {
+        let Some(joined) = self.with(&subscribe.patterns, subscribe.filter) else {
             return Subscribed::TooMany;
-        }
+        };
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
             return Subscribed::TooMany;
         }
-        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
-        let join = AddSubscriptions { slot, dispatcher, units: self.units, subscriptions: changed };
-        if !self.environment.hub.add_subscriptions(join) {
+        if !self.join(joined, ctx) {
             return Subscribed::TooMany;
         }
-        self.subscriptions = subscriptions.into();
+        self.keep_channels(&subscribe.patterns);
         Subscribed::Done
     }
 }
 
 impl SessionActor {
+    /// Returns whether the session is subscribed to a channel.
+    pub(super) fn subscribes_to(&self, pattern: &Pattern) -> bool {
+        self.subscriptions.iter().any(|subscription| subscription.pattern == *pattern)
+    }
+
     /// Returns the channels that the session subscribed to.
     pub(super) fn patterns(&self) -> Box<[Pattern]> {
         self.subscriptions.iter().map(|subscription| subscription.pattern.clone()).collect()
@@ -117,25 +125,37 @@ impl SessionActor {
         subscriptions.map(|subscription| subscription.pattern).collect()
     }
 
-    /// Returns the subscriptions of the session with further ones, and those of them that are new or have another
-    /// filter than before.
-    fn with(
+    /// Returns the subscriptions of the session together with further ones; `None` if these would be too many, or their
+    /// filters.
+    pub(super) fn with(
         &self,
-        patterns: Vec<Pattern>,
+        patterns: &[Pattern],
         filter: Option<Arc<NotificationFilter>>,
-    ) -> (Vec<Subscription>, Vec<Subscription>) {
-        let mut subscriptions = self.subscriptions.to_vec();
-        let mut changed = Vec::new();
+    ) -> Option<Joined> {
+        let mut joined = Joined { all: self.subscriptions.to_vec(), changed: Vec::new() };
         for pattern in patterns {
-            let subscription = Subscription { pattern, filter: filter.clone() };
-            match subscriptions.iter_mut().find(|one| one.pattern == subscription.pattern) {
+            let subscription = Subscription { pattern: pattern.clone(), filter: filter.clone() };
+            match joined.all.iter_mut().find(|one| one.pattern == *pattern) {
                 Some(same) if *same == subscription => continue,
                 Some(earlier) => *earlier = subscription.clone(),
-                None => subscriptions.push(subscription.clone()),
+                None => joined.all.push(subscription.clone()),
             }
-            changed.push(subscription);
+            joined.changed.push(subscription);
         }
-        (subscriptions, changed)
+        let most = self.environment.limits.subscriptions_per_session;
+        (joined.all.len() <= most && count_filters(&joined.all) <= MOST_FILTERS).then_some(joined)
+    }
+
+    /// Replaces the subscriptions of the session. Returns whether it did, because a channel has a bounded number of
+    /// filters.
+    pub(super) fn join(&mut self, Joined { all, changed }: Joined, ctx: &mut SessionContext) -> bool {
+        let (slot, dispatcher) = (ctx.slot(), ctx.dispatcher().clone());
+        let join = AddSubscriptions { slot, dispatcher, units: self.units, subscriptions: changed };
+        let has_room = self.environment.hub.add_subscriptions(join);
+        if has_room {
+            self.subscriptions = all.into();
+        }
+        has_room
     }
 }
 
@@ -157,6 +177,7 @@ impl Handler<Unsubscribe> for SessionActor {
         }
         let left = std::mem::take(&mut self.subscriptions).into_iter();
         self.subscriptions = left.filter(|one| !unsubscribe.patterns.contains(&one.pattern)).collect();
+        self.forget_snapshots(&unsubscribe.patterns, ctx);
         let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns };
         self.environment.hub.remove_subscriptions(leave);
         Subscribed::Done

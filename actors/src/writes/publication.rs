@@ -12,6 +12,7 @@ use platform_model::realtime::bayeux::Resource;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::input_stream::InputStream;
 use platform_model::realtime::publication::{Cause, Publication};
+use platform_model::realtime::transactions::TransactionId;
 use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
@@ -45,7 +46,7 @@ impl WriteContext {
         if route.is_by_caller()
             && let Some(publication) = describe(&written)
         {
-            self.deliver(publication);
+            self.deliver(publication, route.transaction());
         }
         Ok(written)
     }
@@ -80,7 +81,8 @@ impl WriteContext {
                 changes.for_each(|(source, change)| self.publish(source, change, cause.clone()));
             }
             Storage::Committed(route) if route.is_by_caller() => {
-                changes.for_each(|(source, change)| self.deliver_change(source, change, &cause));
+                let transaction = route.transaction();
+                changes.for_each(|(source, change)| self.deliver_change(source, change, &cause, transaction));
             }
             Storage::Committed(_) => {}
         }
@@ -119,20 +121,23 @@ impl WriteContext {
     /// Sends a publication to all servers, or delivers it here if there is no other one.
     fn send(&self, publication: Publication) {
         if let Some(publication) = self.database.publications().publish(&self.tenant, publication) {
-            self.deliver(publication);
+            self.deliver(publication, None);
         }
     }
 
     /// Delivers a publication to the modules and sessions of this server. Every publication passes through here in the
-    /// order of the commits, and is delivered in this order per source.
-    pub(crate) fn deliver(&self, publication: Publication) {
+    /// order of the commits, and is delivered in this order per source. `transaction` is the one that stored what the
+    /// publication is about, if it is known.
+    pub(crate) fn deliver(&self, publication: Publication, transaction: Option<TransactionId>) {
         match publication {
-            Publication::Change { source, change, cause } => self.deliver_change(source, change, &cause),
+            Publication::Change { source, change, cause } => {
+                self.deliver_change(source, change, &cause, transaction);
+            }
             Publication::ModulesOnly { source, change, cause } => {
                 self.deliver_to_modules(source, &change, &cause)
             }
             Publication::Queued { operation, agents, cause } => {
-                self.deliver_queued(operation, agents, &cause)
+                self.deliver_queued(operation, agents, &cause, transaction)
             }
             Publication::Row { module, statement, json } => {
                 if self.subscription_counts.has_module_subscriptions() {
@@ -147,7 +152,13 @@ impl WriteContext {
     }
 
     /// Delivers a change to the modules and sessions of this server.
-    fn deliver_change(&self, source: ManagedObjectId, change: PublishedChange, cause: &Cause) {
+    fn deliver_change(
+        &self,
+        source: ManagedObjectId,
+        change: PublishedChange,
+        cause: &Cause,
+        transaction: Option<TransactionId>,
+    ) {
         self.deliver_to_modules(source, &change, cause);
         if !cause.mode.notifies() {
             return;
@@ -155,7 +166,8 @@ impl WriteContext {
         crate::metrics::PUBLISHED.increment(1);
         self.consumers.published(change.resource(), source);
         if self.subscription_counts.has_subscriptions(change.resource()) {
-            self.hub.publish(Publish { source, event: change, links: cause.links.clone() });
+            let links = cause.links.clone();
+            self.hub.publish(Publish { source, event: change, links, transaction });
         }
     }
 
@@ -169,7 +181,13 @@ impl WriteContext {
 
     /// Delivers a queued operation: to modules, to the subscriptions of its device, and to its agents with the name and
     /// external ids of the device (B-04).
-    fn deliver_queued(&self, for_agents: Arc<Operation>, agents: Vec<ManagedObjectId>, cause: &Cause) {
+    fn deliver_queued(
+        &self,
+        for_agents: Arc<Operation>,
+        agents: Vec<ManagedObjectId>,
+        cause: &Cause,
+        transaction: Option<TransactionId>,
+    ) {
         let operation = Arc::new(Operation::clone(&for_agents).alone());
         self.deliver_to_modules(
             operation.device,
@@ -181,7 +199,7 @@ impl WriteContext {
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
             let links = cause.links.clone();
-            self.hub.publish_queued(PublishQueued { operation, for_agents, agents, links });
+            self.hub.publish_queued(PublishQueued { operation, for_agents, agents, links, transaction });
         }
     }
 

@@ -8,6 +8,7 @@
 pub mod access;
 pub mod applications;
 mod connect;
+mod connection;
 pub mod consumers;
 pub mod data;
 pub mod devices;
@@ -31,9 +32,10 @@ use access::{LineageLookup, SourceLookup};
 use connect::{CONNECTION_WAIT, Connector, pool};
 pub use connect::{ConnectionTurn, Turns, check_database_url, holds_password, libpq_environment};
 pub use connect::{lines, shares};
+pub use connection::Connection;
+use connection::MomentConnection;
 use data::measurements::rollups::Rollups;
 use data::measurements::shapes::Shapes;
-use deadpool_postgres::Object;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
 use devices::names::Generations;
@@ -89,6 +91,8 @@ pub struct Database {
     statistics: Arc<statistics::Statistics>,
     tenant_limits: Arc<AllTenantLimits>,
     pauses: Arc<Pauses>,
+    /// The transaction in which it reads.
+    moment: Option<Arc<MomentConnection>>,
 }
 
 /// Planner settings of those that look rows up by key in batches of any size: writers, and the look-ups of connecting
@@ -147,6 +151,7 @@ impl Database {
             statistics: Arc::default(),
             tenant_limits: Arc::new(AllTenantLimits::new(limits)),
             pauses: Arc::default(),
+            moment: None,
         })
     }
 
@@ -201,9 +206,17 @@ impl Database {
         }
     }
 
+    /// Returns the same database, whose reads are in a transaction.
+    fn reading_in(&self, moment: Arc<MomentConnection>) -> Self {
+        Self { moment: Some(moment), ..self.clone() }
+    }
+
     /// Returns a connection for a read.
     pub async fn reader(&self) -> Result<Connection> {
-        self.take(&self.reads).await
+        match &self.moment {
+            Some(moment) => moment.take(),
+            None => self.take(&self.reads).await,
+        }
     }
 
     /// Returns a connection for a write outside of the group commit, a look-up, or a background job. It is not taken
@@ -314,7 +327,7 @@ impl std::fmt::Debug for Database {
 
 /// Takes a connection from a pool of look-ups, which are shared by all that need the same.
 fn take(pool: &Pool) -> BoxFuture<'_, Result<Connection>> {
-    Box::pin(async { Ok(Connection { connection: pool.get().await?, _turn: None }) })
+    Box::pin(async { Ok(Connection::of(pool.get().await?, None, None)) })
 }
 
 /// A pool of connections that tenants share fairly.
@@ -346,28 +359,7 @@ impl Shared {
             };
             let connection = self.pool.get().await;
             crate::metrics::POOL_WAIT.record(waiting.elapsed());
-            Ok(Connection { connection: connection?, _turn: turn })
+            Ok(Connection::of(connection?, turn, None))
         })
-    }
-}
-
-/// A connection to PostgreSQL, until it is dropped.
-pub struct Connection {
-    /// It goes back to the pool before the turn goes to the next.
-    connection: Object,
-    _turn: Option<ConnectionTurn>,
-}
-
-impl std::ops::Deref for Connection {
-    type Target = Object;
-
-    fn deref(&self) -> &Object {
-        &self.connection
-    }
-}
-
-impl std::ops::DerefMut for Connection {
-    fn deref_mut(&mut self) -> &mut Object {
-        &mut self.connection
     }
 }

@@ -106,7 +106,8 @@ impl Assembly<'_> {
             },
             "additionalProperties": false,
         });
-        let data = json!({"anyOf": [change, {"$ref": "Deletion"}]});
+        let forms = [change, json!({"$ref": "Deletion"})].into_iter().chain(forms_of_list(resource));
+        let data = json!({"anyOf": forms.collect::<Vec<_>>()});
         let of_channel = json!({"type": "object", "properties": {"data": data}});
         self.schemas.insert(message.clone(), json!({"allOf": [{"$ref": "Notification"}, of_channel]}));
 
@@ -300,4 +301,20 @@ impl Assembly<'_> {
             _ => {}
         }
     }
+}
+
+/// Returns the forms of the data about the list with which a subscription to a kind of objects may begin.
+fn forms_of_list(resource: &Value) -> Vec<Value> {
+    let Some(list) = resource["list"].as_str() else { return Vec::new() };
+    let piece = json!({
+        "type": "object",
+        "description": format!("A part of the list `{list}` with which the subscription begins."),
+        "required": ["realtimeAction", "data"],
+        "properties": {
+            "realtimeAction": {"const": "SNAPSHOT", "description": "Always SNAPSHOT."},
+            "data": {"type": "array", "items": {"$ref": resource["schema"]}, "description": "Objects of the list."},
+        },
+        "additionalProperties": false,
+    });
+    vec![piece, json!({"$ref": "SnapshotEnd"})]
 }

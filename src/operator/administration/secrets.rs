@@ -39,7 +39,7 @@ pub async fn perform(
     }
     database.migrate().await?;
     match task {
-        SecretTask::Rotate => rotate(store, database).await,
+        SecretTask::Rotate => Box::pin(rotate(store, database)).await,
         SecretTask::Forget(arguments) => forget(store, database, arguments).await,
     }
 }

@@ -7,13 +7,17 @@ use actix_web::{HttpResponse, web};
 use platform_actors::BulkProgress;
 use platform_actors::Platform;
 use platform_actors::device::{RaiseAlarm, UpdateAlarm};
-use platform_model::access::Api;
-use platform_model::data::alarm::{AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status};
+use platform_model::access::{Api, Authority};
+use platform_model::data::alarm::{
+    Alarm, AlarmFilter, AlarmPatch, AlarmStatus, NewAlarm, Severity, bulk_status,
+};
 use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
-use platform_model::page::TimeOrder;
+use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
+use platform_store::Database;
 use platform_store::data::alarms::bulk_updates::NewBulkAlarmUpdate;
+use platform_store::data::alarms::collection;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody, object_of};
@@ -60,24 +64,34 @@ pub(crate) async fn create_of(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let authority =
-        caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
+    let authority = authority(&caller, &platform, &query).await?;
     let listing = Listing::new(&head, head.accepted("alarmCollection")?, query)?;
-    let page = match filter(&listing.query)? {
-        Some(filter) => {
-            let database = platform.database();
-            platform_store::data::alarms::collection::list_alarms(
-                database,
-                &caller.tenant,
-                &filter,
-                &authority,
-                &listing.request,
-            )
-            .await?
-        }
-        None => listing.request.empty(),
-    };
+    let page = page(&caller, platform.database(), &listing.query, &listing.request, &authority).await?;
     listing.respond("alarms", &page)
+}
+
+/// Returns the authority by which a caller reads the collection.
+///
+/// # Errors
+/// 403 without the role, ownership of the source or a device permission.
+pub(crate) async fn authority(caller: &Caller, platform: &Platform, query: &Query) -> Result<Authority> {
+    caller.reads_collection(platform, role::ALARM_READ, Api::Alarm, query, &["source"]).await
+}
+
+/// Returns the page of the collection that a query describes.
+///
+/// # Errors
+/// 422 for an invalid parameter, 413 when the query takes too long.
+pub(crate) async fn page(
+    caller: &Caller,
+    database: &Database,
+    query: &Query,
+    request: &PageRequest,
+    authority: &Authority,
+) -> Result<Page<Alarm>> {
+    let Some(filter) = filter(query)? else { return Ok(request.empty()) };
+    let tenant = &caller.tenant;
+    Ok(collection::list_alarms(database, tenant, &filter, authority, request).await?)
 }
 
 /// `GET /alarm/alarms/count`: returns the number of alarms that match the filters of the collection, as text
@@ -88,19 +102,10 @@ pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platfor
 /// The errors of [`list`].
 pub async fn count(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let authority =
-        caller.reads_collection(&platform, role::ALARM_READ, Api::Alarm, &query, &["source"]).await?;
+    let authority = authority(&caller, &platform, &query).await?;
     let database = platform.database();
     let count = match filter(&query)? {
-        Some(filter) => {
-            platform_store::data::alarms::collection::count_alarms(
-                database,
-                &caller.tenant,
-                &filter,
-                &authority,
-            )
-            .await?
-        }
+        Some(filter) => collection::count_alarms(database, &caller.tenant, &filter, &authority).await?,
         None => 0,
     };
     Ok(HttpResponse::Ok()

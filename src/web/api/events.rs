@@ -6,12 +6,14 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{DeleteEvent, UpdateEvent};
 use platform_actors::writes::PublicationTurn;
-use platform_model::access::Api;
-use platform_model::data::event::{EventFilter, EventPatch, NewEvent};
+use platform_model::access::{Api, Authority};
+use platform_model::data::event::{Event, EventFilter, EventPatch, NewEvent};
 use platform_model::error::Noun;
 use platform_model::id::{EventId, ManagedObjectId};
-use platform_model::page::TimeOrder;
+use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
+use platform_store::Database;
+use platform_store::data::events::collection;
 
 use crate::auth::Caller;
 use crate::http::body::{JsonBody, UnreadBody, object_of};
@@ -58,24 +60,34 @@ pub(crate) async fn create_of(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let authority =
-        caller.reads_collection(&platform, role::EVENT_READ, Api::Event, &query, &["source"]).await?;
+    let authority = authority(&caller, &platform, &query).await?;
     let listing = Listing::new(&head, head.accepted("eventCollection")?, query)?;
-    let page = match filter(&listing.query)? {
-        Some(filter) => {
-            let database = platform.database();
-            platform_store::data::events::collection::list_events(
-                database,
-                &caller.tenant,
-                &filter,
-                &authority,
-                &listing.request,
-            )
-            .await?
-        }
-        None => listing.request.empty(),
-    };
+    let page = page(&caller, platform.database(), &listing.query, &listing.request, &authority).await?;
     listing.respond("events", &page)
+}
+
+/// Returns the authority by which a caller reads the collection.
+///
+/// # Errors
+/// 403 without the role, ownership of the source or a device permission.
+pub(crate) async fn authority(caller: &Caller, platform: &Platform, query: &Query) -> Result<Authority> {
+    caller.reads_collection(platform, role::EVENT_READ, Api::Event, query, &["source"]).await
+}
+
+/// Returns the page of the collection that a query describes.
+///
+/// # Errors
+/// 422 for an invalid parameter, 413 when the query takes too long.
+pub(crate) async fn page(
+    caller: &Caller,
+    database: &Database,
+    query: &Query,
+    request: &PageRequest,
+    authority: &Authority,
+) -> Result<Page<Event>> {
+    let Some(filter) = filter(query)? else { return Ok(request.empty()) };
+    let tenant = &caller.tenant;
+    Ok(collection::list_events(database, tenant, &filter, authority, request).await?)
 }
 
 /// `GET /event/events/<id>`: returns an event.

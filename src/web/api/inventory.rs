@@ -8,16 +8,19 @@ use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{DeleteManagedObject, UpdateManagedObject};
 use platform_actors::writes::NewObject;
-use platform_model::access::{Api, Permission};
+use platform_model::access::{Api, Authority, Permission};
 use platform_model::devices::inventory_query::InventoryQuery;
 use platform_model::devices::managed_object::{
-    Cascade, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
+    Cascade, ManagedObject, ManagedObjectFilter, ManagedObjectPatch, NewManagedObject,
 };
 use platform_model::devices::reference::{WantedParents, WantedReferences};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
 use platform_model::naming::naming;
+use platform_model::page::{Page, PageRequest};
 use platform_model::role;
+use platform_store::Database;
+use platform_store::devices::inventory::{collection, links};
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -55,28 +58,34 @@ pub async fn create(
 /// # Errors
 /// 422 for an invalid parameter or query, 413 when it takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
-    let authority = caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read);
+    let authority = authority(&caller);
     let listing = Listing::of(&head, "managedObjectCollection")?;
-    let filter = filter(&listing.query)?;
-    let database = platform.database();
-    let mut page = platform_store::devices::inventory::collection::list_managed_objects(
-        database,
-        &caller.tenant,
-        &filter,
-        &authority,
-        &caller.user,
-        &listing.request,
-    )
-    .await?;
-    let wanted = wanted_references(&listing.query)?;
-    platform_store::devices::inventory::links::add_references(
-        database,
-        &caller.tenant,
-        &mut page.members,
-        wanted,
-    )
-    .await?;
+    let page = page(&caller, platform.database(), &listing.query, &listing.request, &authority).await?;
     listing.respond("managedObjects", &page)
+}
+
+/// Returns the authority by which a caller reads the collection.
+pub(crate) fn authority(caller: &Caller) -> Authority {
+    caller.authority(role::INVENTORY_READ, Api::ManagedObject, Permission::Read)
+}
+
+/// Returns the page of the collection that a query describes.
+///
+/// # Errors
+/// 422 for an invalid parameter or query, 413 when it takes too long.
+pub(crate) async fn page(
+    caller: &Caller,
+    database: &Database,
+    query: &Query,
+    request: &PageRequest,
+    authority: &Authority,
+) -> Result<Page<ManagedObject>> {
+    let (filter, wanted) = (filter(query)?, wanted_references(query)?);
+    let (tenant, user) = (&caller.tenant, &caller.user);
+    let mut page =
+        collection::list_managed_objects(database, tenant, &filter, authority, user, request).await?;
+    links::add_references(database, tenant, &mut page.members, wanted).await?;
+    Ok(page)
 }
 
 /// Parses the filters of I-07.

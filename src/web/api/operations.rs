@@ -5,12 +5,16 @@ use std::sync::Arc;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use platform_actors::Platform;
 use platform_actors::device::{QueueOperation, UpdateOperation};
-use platform_model::access::Api;
-use platform_model::data::operation::{NewOperation, OperationFilter, OperationPatch, OperationStatus};
+use platform_model::access::{Api, Authority};
+use platform_model::data::operation::{
+    NewOperation, Operation, OperationFilter, OperationPatch, OperationStatus,
+};
 use platform_model::error::Noun;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
-use platform_model::page::TimeOrder;
+use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
+use platform_store::Database;
+use platform_store::data::operations::collection;
 
 use crate::auth::Caller;
 use crate::http::body::UnreadBody;
@@ -55,31 +59,35 @@ pub async fn create(
 /// 403 without any of these, 422 for an invalid parameter, 413 when the query takes too long.
 pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platform>) -> Result<HttpResponse> {
     let query = Query::parse(head.query_string());
-    let authority = caller
-        .reads_collection(
-            &platform,
-            role::DEVICE_CONTROL_READ,
-            Api::Operation,
-            &query,
-            &["deviceId", "agentId"],
-        )
-        .await?;
+    let authority = authority(&caller, &platform, &query).await?;
     let listing = Listing::new(&head, head.accepted("operationCollection")?, query)?;
-    let page = match filter(&listing.query)? {
-        Some(filter) => {
-            let (database, tenant) = (platform.database(), &caller.tenant);
-            platform_store::data::operations::collection::list_operations(
-                database,
-                tenant,
-                &filter,
-                &authority,
-                &listing.request,
-            )
-            .await?
-        }
-        None => listing.request.empty(),
-    };
+    let page = page(&caller, platform.database(), &listing.query, &listing.request, &authority).await?;
     listing.respond("operations", &page)
+}
+
+/// Returns the authority by which a caller reads the collection.
+///
+/// # Errors
+/// 403 without the role, ownership of the device or the agent, or a device permission.
+pub(crate) async fn authority(caller: &Caller, platform: &Platform, query: &Query) -> Result<Authority> {
+    let sources = ["deviceId", "agentId"];
+    caller.reads_collection(platform, role::DEVICE_CONTROL_READ, Api::Operation, query, &sources).await
+}
+
+/// Returns the page of the collection that a query describes.
+///
+/// # Errors
+/// 422 for an invalid parameter, 413 when the query takes too long.
+pub(crate) async fn page(
+    caller: &Caller,
+    database: &Database,
+    query: &Query,
+    request: &PageRequest,
+    authority: &Authority,
+) -> Result<Page<Operation>> {
+    let Some(filter) = filter(query)? else { return Ok(request.empty()) };
+    let tenant = &caller.tenant;
+    Ok(collection::list_operations(database, tenant, &filter, authority, request).await?)
 }
 
 /// `GET /devicecontrol/operations/<id>`: returns an operation.

@@ -22,7 +22,7 @@ const AFTER: &str = "after";
 ///
 /// # Errors
 /// `Invalid` for sizes and pages below 1 and for values that are not numbers (P-04).
-fn page_request(query: &Query) -> Result<PageRequest> {
+pub(crate) fn page_request(query: &Query) -> Result<PageRequest> {
     let size = query.positive("pageSize")?.unwrap_or(DEFAULT_PAGE_SIZE).min(MAX_PAGE_SIZE);
     let current = query.positive("currentPage")?.unwrap_or(1);
     let total = match query.flag("withTotalPages")? {

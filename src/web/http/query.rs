@@ -29,6 +29,11 @@ impl Query {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// Adds a parameter.
+    pub(crate) fn add(&mut self, name: &str, value: String) {
+        self.0.push((name.to_owned(), value));
+    }
+
     /// Returns a filter by the name of a fragment (I-08a).
     ///
     /// # Errors

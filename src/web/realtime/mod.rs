@@ -7,9 +7,11 @@
 mod connecting;
 mod consuming;
 mod held;
+mod lists;
 mod moved;
 mod pace;
 mod replies;
+mod snapshots;
 mod subscribing;
 pub mod websocket;
 
@@ -24,6 +26,7 @@ use platform_actors::session::{
 };
 use platform_actors::{NewSession, Platform, Tenant};
 use platform_model::error::Error;
+use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::realtime::bayeux::channel::Endpoint;
 use platform_model::realtime::bayeux::{Advice, Batch, Reply, RequestMessage, error};
@@ -75,6 +78,8 @@ pub struct Exchange<'e> {
     pub transport: Transport,
     /// The host name of the request, for credentials that name no tenant.
     pub host: &'e str,
+    /// The base for links in lists; `None` if the client can request no lists.
+    pub links: Option<Links>,
     /// The address of the client, by which failed logins are counted.
     pub source: RequestSource,
     /// The authenticated sender. Over a WebSocket, a handshake may set it (B-19).

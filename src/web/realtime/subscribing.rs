@@ -48,6 +48,12 @@ impl Exchange<'_> {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
             return Ok(Known::Yes);
         }
+        if let Some(extension) = message.snapshot() {
+            let channels = (&*patterns, filter);
+            let subscribed =
+                self.subscribe_with_list(message, extension, (&caller, channels), session, replies);
+            return Box::pin(subscribed).await;
+        }
         // From here on, this server receives the tenant's notifications from other servers.
         let _subscription = Box::pin(self.realtime.platform.database().subscribe(&caller.tenant)).await?;
         // The session may move at this moment; it then repeats the subscription at its new server.

@@ -13,6 +13,7 @@ mod keep_alive;
 mod overflow;
 mod permissions;
 mod slow_clients;
+pub(crate) mod snapshots;
 mod subscribe;
 mod units;
 mod vanished_clients;

@@ -16,6 +16,7 @@ mod notifications;
 mod pauses;
 mod sessions;
 mod signatures;
+mod snapshots;
 mod stops;
 
 use platform_store::Database;

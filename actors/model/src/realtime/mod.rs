@@ -9,3 +9,4 @@ pub mod input_stream;
 pub mod module;
 pub mod publication;
 pub mod session_move;
+pub mod transactions;

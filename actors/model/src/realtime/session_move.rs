@@ -1,14 +1,16 @@
 //! The move of a session from one server to another one: the messages between the servers, and the state of a session
 //! outside of a server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::realtime::bayeux::Subscription;
+use crate::realtime::bayeux::{Pattern, Subscription};
 use crate::realtime::client_session::{SessionFilter, SessionsOfServer};
 use crate::realtime::consumer::JournalPosition;
+use crate::realtime::transactions::ShownTransactions;
 use crate::units::SystemOfUnits;
 
 /// The point at which a session moves, in the order of all publications of its tenant: earlier publications are in
@@ -67,6 +69,10 @@ pub struct SessionState {
     /// The consumer whose notifications it delivers.
     #[serde(default)]
     pub consumer: Option<ConsumerState>,
+    /// The lists that it has received, with what they show (B-36). Another server does not need them, because it
+    /// receives nothing that was committed before the point of the move.
+    #[serde(skip)]
+    pub snapshots: Vec<(Pattern, Arc<ShownTransactions>)>,
 }
 
 /// The consumer of a session that moves.

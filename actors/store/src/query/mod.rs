@@ -1,7 +1,8 @@
 //! The parts that reads of all nouns have in common: conditions from filters, scans that keep an order, statements that
-//! are prepared once, and look-ups that share statements.
+//! are prepared once, reads of one moment, and look-ups that share statements.
 
 pub(crate) mod filter;
+pub mod moment;
 pub(crate) mod ordered_scan;
 pub(crate) mod prepared;
 pub(crate) mod rows;

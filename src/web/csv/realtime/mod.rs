@@ -191,6 +191,7 @@ impl Client<'_> {
             endpoint: self.endpoint,
             transport: self.transport.clone(),
             host: self.host,
+            links: None,
             source: self.source,
             caller: &mut self.caller,
             attached: &mut Vec::new(),

@@ -23,6 +23,7 @@ use platform_front::connection::ConnectionHandle;
 use platform_front::connection::upgraded::DirectWriter;
 use platform_model::error::Error;
 use platform_model::limits::SOCKET_HANDSHAKE;
+use platform_model::links::Links;
 use platform_model::realtime::bayeux::channel::Endpoint;
 use tokio::task::yield_now;
 
@@ -31,7 +32,7 @@ use super::{Exchange, Held, Outcome, Realtime, Transport};
 use crate::auth::{Authenticator, Caller, RequestSource, cors};
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
-use crate::http::{authority, client_address};
+use crate::http::{base, client_address};
 use closing::{close, close_because, end};
 use frames::{Frames, array_of, into_text};
 use received::ReceivedFrames;
@@ -82,7 +83,7 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
         registration: FrameWriterRegistration::new(frames.clone()),
         frames,
         endpoint,
-        host: authority(&request).unwrap_or_default().to_owned(),
+        links: Links::new(base(&request)),
         source: RequestSource::of(client_address(&request)),
         caller,
         counted,
@@ -113,7 +114,8 @@ struct WebSocket {
     registration: FrameWriterRegistration,
     realtime: web::Data<Realtime>,
     endpoint: Endpoint,
-    host: String,
+    /// The address that the client used.
+    links: Links,
     source: RequestSource,
     caller: Option<Caller>,
     /// The socket among those of its tenant, as soon as that is known.
@@ -284,11 +286,11 @@ impl WebSocket {
         let transport = Transport::Socket(ctx.address().recipient(), self.registration.key());
         self.frames.hold_back();
         let (realtime, endpoint, source) = (self.realtime.clone(), self.endpoint, self.source);
-        let host = std::mem::take(&mut self.host);
-        let (mut caller, mut attached) = (self.caller.clone(), std::mem::take(&mut self.attached));
+        let (links, mut caller) = (self.links.clone(), self.caller.clone());
+        let mut attached = std::mem::take(&mut self.attached);
         let work = async move {
             if let Err(outdated) = refresh(&realtime, &mut caller).await {
-                return (Err(outdated), caller, attached, host);
+                return (Err(outdated), caller, attached);
             }
             if let Some(caller) = caller.as_ref().filter(|caller| caller.limits.requests().is_limited()) {
                 Box::pin(count_patiently(caller, 1, realtime.platform.limits())).await;
@@ -297,7 +299,8 @@ impl WebSocket {
                 realtime: &realtime,
                 endpoint,
                 transport,
-                host: &host,
+                host: links.authority(),
+                links: Some(links.clone()),
                 source,
                 caller: &mut caller,
                 attached: &mut attached,
@@ -309,9 +312,9 @@ impl WebSocket {
             if let Err(outdated) = refresh(&realtime, &mut caller).await {
                 outcome = Err(outdated);
             }
-            (outcome, caller, attached, host)
+            (outcome, caller, attached)
         };
-        ctx.wait(work.into_actor(self).map(|(outcome, caller, attached, host), socket, ctx| {
+        ctx.wait(work.into_actor(self).map(|(outcome, caller, attached), socket, ctx| {
             if socket.expires.is_none()
                 && let Some(expires) = caller.as_ref().and_then(|caller| caller.expires())
             {
@@ -319,10 +322,9 @@ impl WebSocket {
                 socket.expires = Some(expires);
                 socket.arm(ctx);
             }
-            (socket.caller, socket.attached, socket.host) = (caller, attached, host);
+            (socket.caller, socket.attached) = (caller, attached);
             socket.frames.resume();
-            let outcome = socket.count().map_err(ApiError::from).and(outcome);
-            match outcome {
+            match socket.count().map_err(ApiError::from).and(outcome) {
                 Ok(Outcome::Replies(replies)) => ctx.text(into_text(replies)),
                 Ok(Outcome::Farewell(replies)) => {
                     // This future is spawned after the futures of the held connects, so it writes after the reply to

@@ -6,11 +6,13 @@
 pub mod channel;
 pub mod reply;
 pub mod request;
+pub mod snapshot;
 pub mod subscription;
 
 pub use channel::{Channel, FamilyChannel, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
 pub use request::{Batch, RequestMessage};
+pub use snapshot::{SnapshotList, SnapshotRequest};
 pub use subscription::Subscription;
 
 /// Error strings (B-14).

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::snapshot::SNAPSHOT_EXTENSION;
 use super::{CONSUMER_EXTENSION, FILTER_EXTENSION};
 use crate::error::{Error, Result};
 use crate::limits::MAX_ADVICE;
@@ -132,6 +133,12 @@ impl<'a> RequestMessage<'a> {
             Ok(name) => serde_json::from_str(name.get()).unwrap_or_else(|_| name.get().to_owned()),
             Err(_) => raw.get().to_owned(),
         })
+    }
+
+    /// Returns the member of `ext` by which a subscription requests a list before the changes (B-36); `null` counts as
+    /// absent.
+    pub fn snapshot(&self) -> Option<&'a RawValue> {
+        self.ext_member(SNAPSHOT_EXTENSION).filter(|raw| raw.get() != "null")
     }
 
     /// Returns `ext.ack` of a connect: the last batch that the client received (B-22).

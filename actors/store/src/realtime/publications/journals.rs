@@ -76,17 +76,23 @@ impl Database {
     /// transactions run for a long time; or when the database is not reachable. `Database`.
     pub(crate) async fn begin_journal(&self, tenant: &TenantId) -> Result<()> {
         let client = self.loader().await?;
-        let without: Vec<String> =
-            client.query(LIST_SERVERS_WITHOUT, &[]).await?.iter().map(|row| row.get(0)).collect();
-        if !without.is_empty() {
-            return Err(Error::unavailable(format!(
-                "servers of an earlier version write no journal: {}",
-                without.join(", ")
-            )));
-        }
+        ensure_new_servers(&client, "write no journal").await?;
         client.execute(BEGIN, &[&tenant.as_str()]).await?;
         self.publications.tenants.get(tenant).set_journaled(true);
         let _beginning = self.publications.all_transactions_assert().await?;
         wait_for_running(&client, tenant).await
     }
+}
+
+/// Checks that no server of a version without journals is registered, because it does not do something.
+///
+/// # Errors
+/// `Unavailable` names such servers; `Database`.
+pub(super) async fn ensure_new_servers(client: &Client, omission: &str) -> Result<()> {
+    let rows = client.query(LIST_SERVERS_WITHOUT, &[]).await?;
+    let without: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    if without.is_empty() {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!("servers of an earlier version {omission}: {}", without.join(", "))))
 }

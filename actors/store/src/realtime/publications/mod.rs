@@ -39,6 +39,7 @@ mod payload;
 mod publishing;
 mod returning;
 mod running;
+mod stamping;
 mod tenants;
 mod transaction;
 
@@ -50,6 +51,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::transactions::TransactionId;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
 
@@ -60,6 +62,7 @@ pub(crate) use payload::{Assembly, Unreadable, cut, encode};
 pub use publishing::DeletionNotices;
 pub(crate) use publishing::{Ended, Write};
 pub use returning::TenantSubscription;
+pub use stamping::Stamping;
 use tenants::Tenants;
 pub use tenants::{Deliver, DeliveryHold, IsUsed, LocalDelivery};
 pub use transaction::Route;
@@ -199,31 +202,41 @@ impl Publications {
     /// Delivers the publications of a committed transaction, unless the database has sent them.
     pub(crate) fn deliver_by(&self, route: &Route, tenant: &TenantId, publications: Vec<Publication>) {
         if route.is_by_caller() {
-            self.deliver_here(tenant, publications);
+            self.deliver_here(tenant, publications, route.transaction());
         }
     }
 
     /// Delivers publications to this server.
-    fn deliver_here(&self, tenant: &TenantId, publications: Vec<Publication>) {
+    fn deliver_here(
+        &self,
+        tenant: &TenantId,
+        publications: Vec<Publication>,
+        transaction: Option<TransactionId>,
+    ) {
         if let Some(deliver) = self.deliver.get() {
-            deliver(tenant, publications);
+            deliver(tenant, publications, transaction);
         }
     }
 
     /// Returns the channels and signed payloads of a `NOTIFY`.
-    fn pieces(&self, tenant: &TenantId, publications: &[Publication]) -> (Vec<String>, Vec<String>) {
+    fn pieces(
+        &self,
+        tenant: &TenantId,
+        transaction: Option<TransactionId>,
+        publications: &[Publication],
+    ) -> (Vec<String>, Vec<String>) {
         let channel = channel(tenant);
-        let payloads = self.payloads(publications);
+        let payloads = self.payloads(transaction, publications);
         let signed =
             payloads.iter().map(|payload| self.signatures.sign(&channel, payload).into_owned()).collect();
         (vec![channel; payloads.len()], signed)
     }
 
     /// Returns payloads of publications without signatures.
-    fn payloads(&self, publications: &[Publication]) -> Vec<String> {
+    fn payloads(&self, transaction: Option<TransactionId>, publications: &[Publication]) -> Vec<String> {
         let server = self.server().unwrap_or_default();
         let batch = self.next_batch.fetch_add(1, Ordering::Relaxed);
-        payload::payloads(server, batch, publications)
+        payload::payloads(server, batch, transaction, publications)
     }
 
     /// Returns the signatures of what servers send each other.
@@ -244,10 +257,10 @@ impl Publications {
         };
         match assemblies.0.entry(tenant.clone()).or_default().take_publications(payload) {
             Ok(None) => {}
-            Ok(Some(publications)) => {
+            Ok(Some((publications, transaction))) => {
                 let state = self.tenants.get(&tenant);
                 if let Some(deliver) = self.deliver.get().filter(|_| !publications.is_empty()) {
-                    state.receive(publications, deliver);
+                    state.receive(publications, transaction, deliver);
                 }
                 state.came(payload);
             }

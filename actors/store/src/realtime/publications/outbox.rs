@@ -108,7 +108,7 @@ async fn send(database: &Database, by_tenant: &[(TenantId, Vec<Publication>)]) -
             database.tenant_limits().of(tenant).transient_bytes().charge(bytes as u64);
         }
         for (tenant, kept) in by_tenant.iter().filter(|(tenant, _)| !carried.sends(tenant)) {
-            database.publications.deliver_here(tenant, kept.clone());
+            database.publications.deliver_here(tenant, kept.clone(), None);
         }
         return Ok(());
     }

@@ -4,13 +4,33 @@
 use std::fmt::Display;
 
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::transactions::TransactionId;
 
 /// The most bytes of text in one piece; the head of a piece needs a few more.
 const PIECE_BYTES: usize = 7800;
 
-/// Returns the payloads of the publications of one transaction. `batch` is a number that this server uses once.
-pub(super) fn payloads(server: i64, batch: u64, publications: &[Publication]) -> Vec<String> {
-    cut(server, batch, &encode(publications))
+/// Publications that came through the database, and the transaction that stored what they are about, if it is known.
+pub(super) type Received = (Vec<Publication>, Option<TransactionId>);
+
+/// Returns the payloads of the publications of one transaction. `batch` is a number that this server uses once. The id
+/// of the transaction is a part of the name of the batch, which servers of earlier versions do not read.
+pub(super) fn payloads(
+    server: i64,
+    batch: u64,
+    transaction: Option<TransactionId>,
+    publications: &[Publication],
+) -> Vec<String> {
+    match transaction {
+        Some(id) => cut(server, format_args!("{batch}:{id}"), &encode(publications)),
+        None => cut(server, batch, &encode(publications)),
+    }
+}
+
+/// Returns the transaction that a payload names, if there is one.
+fn transaction(payload: &str) -> Option<TransactionId> {
+    let (head, _) = payload.split_once(['+', '.'])?;
+    let (batch, _) = head.rsplit_once('-')?;
+    TransactionId::parse(batch.split_once(':')?.1)
 }
 
 /// Returns the text of publications.
@@ -74,17 +94,15 @@ impl Assembly {
         Ok(Some(begun.text))
     }
 
-    /// Processes the next payload of a tenant. Returns the publications when the payload is the last one of its
-    /// batch.
+    /// Processes the next payload of a tenant. Returns the publications and their transaction when the payload is the
+    /// last one of its batch.
     ///
     /// # Errors
     /// `Unreadable` when pieces are missing or the text cannot be parsed: something was not received.
-    pub(super) fn take_publications(
-        &mut self,
-        payload: &str,
-    ) -> Result<Option<Vec<Publication>>, Unreadable> {
+    pub(super) fn take_publications(&mut self, payload: &str) -> Result<Option<Received>, Unreadable> {
         let Some(text) = self.take(payload)? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|_| Unreadable)
+        let publications = serde_json::from_str(&text).map_err(|_| Unreadable)?;
+        Ok(Some((publications, transaction(payload))))
     }
 }
 
@@ -107,28 +125,45 @@ mod tests {
 
     #[test]
     fn small_batch_is_one_payload() {
-        let payloads = payloads(7, 1, &[row("{}"), row("[1]")]);
+        let payloads = payloads(7, 1, None, &[row("{}"), row("[1]")]);
         assert_eq!(payloads.len(), 1);
         let read = Assembly::default().take_publications(&payloads[0]).expect("readable").expect("complete");
-        assert_eq!(rows(&read), ["{}", "[1]"]);
+        assert_eq!(rows(&read.0), ["{}", "[1]"]);
+    }
+
+    #[test]
+    fn payloads_of_one_and_of_several_pieces_name_their_transaction() {
+        for length in [1, 20_000] {
+            let payloads = payloads(7, 1, TransactionId::parse("99"), &[row(&"x".repeat(length))]);
+            let mut assembly = Assembly::default();
+            let read =
+                payloads.iter().filter_map(|payload| assembly.take_publications(payload).expect("readable"));
+            let transactions: Vec<_> = read.map(|(_, transaction)| transaction).collect();
+            assert_eq!(transactions, [TransactionId::parse("99")], "{length}");
+        }
+        let unnamed = payloads(7, 1, None, &[row("a:5-1.")]);
+        let (_, transaction) =
+            Assembly::default().take_publications(&unnamed[0]).expect("readable").expect("complete");
+        assert_eq!(transaction, None);
     }
 
     #[test]
     fn large_batch_is_cut_between_characters_and_put_together_again() {
         let json = "é€𝄞".repeat(5000);
-        let payloads = payloads(7, 1, &[row(&json)]);
+        let payloads = payloads(7, 1, None, &[row(&json)]);
         assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() < 8000));
         let mut assembly = Assembly::default();
         let (last, first) = payloads.split_last().expect("some");
         for payload in first {
             assert_eq!(assembly.take(payload).expect("readable").map(|_| ()), None);
         }
-        assert_eq!(rows(&assembly.take_publications(last).expect("readable").expect("complete")), [json]);
+        let (read, _) = assembly.take_publications(last).expect("readable").expect("complete");
+        assert_eq!(rows(&read), [json]);
     }
 
     #[test]
     fn missing_piece_is_noticed() {
-        let payloads = payloads(7, 1, &[row(&"x".repeat(20_000))]);
+        let payloads = payloads(7, 1, None, &[row(&"x".repeat(20_000))]);
         let mut assembly = Assembly::default();
         assert!(assembly.take(&payloads[0]).expect("readable").is_none());
         assert!(assembly.take(&payloads[2]).is_err());

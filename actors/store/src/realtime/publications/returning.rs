@@ -86,7 +86,7 @@ impl Database {
 
     /// Waits until all notifications have arrived that are committed by now: sends one and waits for it.
     async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
-        let (channel, payloads) = (channel(&state.tenant), self.publications.payloads(&[]));
+        let (channel, payloads) = (channel(&state.tenant), self.publications.payloads(None, &[]));
         let (sender, came) = oneshot::channel();
         let signed: Vec<_> = payloads.iter().map(|payload| self.signatures.sign(&channel, payload)).collect();
         *state.mark.lock() = payloads.first().cloned().map(|payload| (payload, sender));

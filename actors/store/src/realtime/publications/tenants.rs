@@ -9,7 +9,11 @@ use std::time::Instant;
 use parking_lot::{Mutex, RwLock};
 use platform_model::id::TenantId;
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::transactions::TransactionId;
 use tokio::sync::oneshot;
+
+use super::payload::Received;
+use super::stamping::Unstamped;
 
 /// The tenants that were published since the start of the server.
 #[derive(Default)]
@@ -48,6 +52,11 @@ pub(super) struct SharedTenant {
     /// A payload that a task waits for.
     pub(super) mark: Mutex<Option<(String, oneshot::Sender<()>)>>,
     order: Mutex<Order>,
+    /// The number of lists that are being read for sessions ([`Stamping`](super::stamping::Stamping)).
+    pub(super) stampings: AtomicUsize,
+    /// The number of transactions whose publications this server delivers without their id, and that are not delivered
+    /// yet.
+    pub(super) unstamped: AtomicUsize,
 }
 
 /// The order of deliveries. Publications that arrive through the database wait until those that this server delivers
@@ -59,7 +68,7 @@ struct Order {
     under_way: usize,
     /// The number of unresolved losses: each is held until it is known whether publications were missed.
     delivery_holds: usize,
-    waiting: VecDeque<Vec<Publication>>,
+    waiting: VecDeque<Received>,
 }
 
 impl Order {
@@ -78,14 +87,18 @@ pub struct DeliveryHold {
 /// Returns whether sessions or modules of this server use what is published for a tenant.
 pub type IsUsed = Box<dyn Fn(&TenantId) -> bool + Send + Sync>;
 
-/// Delivers publications to the sessions and modules of this server.
-pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>) + Send + Sync>;
+/// Delivers publications to the sessions and modules of this server, with the transaction that stored what they are
+/// about, if it is known.
+pub type Deliver = Box<dyn Fn(&TenantId, Vec<Publication>, Option<TransactionId>) + Send + Sync>;
 
 /// A write whose publications this server delivers itself, because no other server has joined the tenant. It is held
 /// from before the transaction until they are delivered.
 pub struct LocalDelivery {
     tenant: Arc<SharedTenant>,
     publications: Arc<super::Publications>,
+    /// The id of the transaction, if it was asked for it.
+    pub(super) transaction: Option<TransactionId>,
+    pub(super) unstamped: Option<Unstamped>,
 }
 
 impl Tenants {
@@ -112,6 +125,8 @@ impl Tenants {
                 unused_since: Mutex::default(),
                 mark: Mutex::default(),
                 order: Mutex::default(),
+                stampings: AtomicUsize::new(0),
+                unstamped: AtomicUsize::new(0),
             })
         };
         self.0.write().entry(tenant.clone()).or_insert_with(new).clone()
@@ -167,7 +182,7 @@ impl SharedTenant {
     /// Notes that a transaction begins.
     pub(super) fn begin(self: Arc<Self>, publications: Arc<super::Publications>) -> LocalDelivery {
         self.order.lock().under_way += 1;
-        LocalDelivery { tenant: self, publications }
+        LocalDelivery { tenant: self, publications, transaction: None, unstamped: None }
     }
 
     /// Notes that a payload has arrived, and notifies the task that waits for it.
@@ -182,13 +197,18 @@ impl SharedTenant {
     }
 
     /// Delivers publications that came through the database, after everything that this server delivers itself.
-    pub(super) fn receive(&self, received: Vec<Publication>, deliver: &Deliver) {
+    pub(super) fn receive(
+        &self,
+        received: Vec<Publication>,
+        transaction: Option<TransactionId>,
+        deliver: &Deliver,
+    ) {
         let mut order = self.order.lock();
         if order.is_free() {
             // The lock is held during the delivery, so that no later publication overtakes this one.
-            deliver(&self.tenant, received);
+            deliver(&self.tenant, received, transaction);
         } else {
-            order.waiting.push_back(received);
+            order.waiting.push_back((received, transaction));
         }
     }
 
@@ -201,7 +221,8 @@ impl SharedTenant {
         if order.is_free()
             && let Some(deliver) = deliver
         {
-            order.waiting.drain(..).for_each(|received| deliver(&self.tenant, received));
+            let waiting = order.waiting.drain(..);
+            waiting.for_each(|(received, transaction)| deliver(&self.tenant, received, transaction));
         }
     }
 }
@@ -245,7 +266,7 @@ mod tests {
         ));
         let count = Arc::<AtomicUsize>::default();
         let counter = count.clone();
-        let deliver: Deliver = Box::new(move |_, _| {
+        let deliver: Deliver = Box::new(move |_, _, _| {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         publications.deliver.set(deliver).ok();
@@ -256,7 +277,7 @@ mod tests {
     #[test]
     fn publications_after_a_loss_wait_until_the_hold_ends() {
         let (state, publications, count) = counted();
-        let come = || state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
+        let come = || state.receive(Vec::new(), None, publications.deliver.get().expect("it is set"));
         let delivered = || count.load(Ordering::Relaxed);
         come();
         assert_eq!(delivered(), 1);
@@ -280,7 +301,7 @@ mod tests {
             count.store(0, Ordering::Relaxed);
             let mut delivery_holds =
                 VecDeque::from([(), ()].map(|()| DeliveryHold::begin(state.clone(), publications.clone())));
-            state.receive(Vec::new(), publications.deliver.get().expect("it is set"));
+            state.receive(Vec::new(), None, publications.deliver.get().expect("it is set"));
 
             drop(if is_in_order { delivery_holds.pop_front() } else { delivery_holds.pop_back() });
             assert_eq!(count.load(Ordering::Relaxed), 0);

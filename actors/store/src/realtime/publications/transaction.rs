@@ -10,8 +10,10 @@ use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::transactions::TransactionId;
 use tokio_postgres::Statement;
 
+use super::stamping::Unstamped;
 use super::tenants::SharedTenant;
 use super::{LIST_OTHERS, LocalDelivery, Publications};
 use crate::query::prepared::PreparedQueries;
@@ -50,12 +52,16 @@ pub(crate) struct TransactionPublications {
     tenants: Vec<Published>,
     /// The permission not to assert; set if this server is alone.
     unasserted: Option<Unasserted>,
+    /// The id of the transaction, if it was checked and has written something.
+    id: Option<TransactionId>,
 }
 
 struct Published {
     tenant: Arc<SharedTenant>,
     delivery: Option<LocalDelivery>,
     way: Way,
+    /// Set unless the transaction has to be asked for its id.
+    unstamped: Option<Unstamped>,
     /// Whether the transaction appends the publications to the journal.
     is_journaled: bool,
 }
@@ -118,15 +124,18 @@ impl TransactionPublications {
             // A shared tenant rarely has a moment without running transactions, so a delivery would hold back
             // everything.
             let delivery = (!tenant.is_shared()).then(|| tenant.clone().begin(publications.clone()));
-            Published { tenant, delivery, way: Way::Memory, is_journaled: false }
+            let unstamped = Unstamped::begin(&tenant);
+            Published { tenant, delivery, way: Way::Memory, unstamped, is_journaled: false }
         };
         let tenants = if publications.server().is_some() { tenants } else { Vec::new() };
         let tenants: Vec<Published> = tenants.into_iter().map(published).collect();
         // Until the tenant has returned to memory, its publications may not overtake those that the database sends.
         let is_sent = |published: &Published| published.tenant.is_sent.load(Ordering::Acquire);
-        let is_checked = |published: &Published| is_sent(published) || published.tenant.is_journaled();
+        let is_checked = |published: &Published| {
+            is_sent(published) || published.tenant.is_journaled() || published.unstamped.is_none()
+        };
         let unasserted = publications.unasserted().filter(|_| !tenants.iter().any(is_checked));
-        Self { publications: publications.clone(), tenants, unasserted }
+        Self { publications: publications.clone(), tenants, unasserted, id: None }
     }
 
     /// Returns whether the transaction has nothing to assert: it publishes nothing, or this server is alone.
@@ -134,11 +143,12 @@ impl TransactionPublications {
         self.tenants.is_empty() || self.unasserted.is_some()
     }
 
-    /// Returns whether other servers have probably joined a tenant, or a tenant probably has a journal. The
-    /// transaction then checks this before it commits.
+    /// Returns whether other servers have probably joined a tenant, a tenant probably has a journal, or a list of a
+    /// tenant is being read for a session. The transaction then checks this before it commits.
     pub(crate) fn have_to_be_checked(&self) -> bool {
-        let is_checked =
-            |published: &Published| published.tenant.is_shared() || published.tenant.is_journaled();
+        let is_checked = |published: &Published| {
+            published.tenant.is_shared() || published.tenant.is_journaled() || published.unstamped.is_none()
+        };
         self.unasserted.is_none() && self.tenants.iter().any(is_checked)
     }
 
@@ -187,6 +197,7 @@ impl TransactionPublications {
         let rows = client.rows(LIST_OTHERS, &[&self.ids(), &self.publications.server()]).await?;
         let found: HashMap<String, (bool, bool, bool)> =
             rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2), row.get(3)))).collect();
+        self.id = rows.first().and_then(|row| TransactionId::parse(row.get::<_, Option<&str>>(4)?));
         for (published, changes) in self.tenants.iter_mut().zip(changes) {
             let tenant = &published.tenant;
             let (own, others, is_journaled) = found.get(tenant.tenant.as_str()).copied().unwrap_or_default();
@@ -197,6 +208,7 @@ impl TransactionPublications {
                 return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
             }
             tenant.set_shared(others);
+            published.unstamped = None;
             if others {
                 let Some(sending) = tenant.send(changes) else {
                     return Ok(Checked::HasToSwitch(tenant.tenant.clone()));
@@ -253,7 +265,7 @@ impl TransactionPublications {
         let mut bytes = vec![0; by_tenant.len()];
         for (bytes, (tenant, publications)) in bytes.iter_mut().zip(by_tenant) {
             if !publications.is_empty() && self.sends(tenant) {
-                let (more_channels, more) = self.publications.pieces(tenant, publications);
+                let (more_channels, more) = self.publications.pieces(tenant, self.id, publications);
                 *bytes = more.iter().map(String::len).sum();
                 channels.extend(more_channels);
                 payloads.extend(more);
@@ -278,7 +290,9 @@ impl TransactionPublications {
                 Some(Published { way: Way::Database { .. }, .. }) => Route::Database,
                 Some(published) => {
                     let begin = || published.tenant.clone().begin(self.publications.clone());
-                    Route::Caller(Some(published.delivery.take().unwrap_or_else(begin)))
+                    let mut delivery = published.delivery.take().unwrap_or_else(begin);
+                    (delivery.transaction, delivery.unstamped) = (self.id, published.unstamped.clone());
+                    Route::Caller(Some(delivery))
                 }
                 None => Route::Caller(None),
             }
@@ -292,5 +306,14 @@ impl Route {
     /// Returns whether the caller has to deliver the publications.
     pub fn is_by_caller(&self) -> bool {
         matches!(self, Self::Caller(_))
+    }
+
+    /// Returns the transaction whose publications the caller delivers, if it is known. It is known while a list of the
+    /// tenant is being read for a session ([`Stamping`](super::Stamping)).
+    pub fn transaction(&self) -> Option<TransactionId> {
+        match self {
+            Self::Caller(delivery) => delivery.as_ref()?.transaction,
+            Self::Database => None,
+        }
     }
 }
