@@ -232,3 +232,22 @@ async fn list_of_a_subscribed_channel_comes_again_and_the_subscription_outlives_
     admin.raise_alarm(&device, "latest").await;
     assert!(notifications(&session.glance().await).is_empty());
 }
+
+#[tokio::test]
+async fn filter_applies_to_the_changes_and_not_to_the_list() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    admin.raise_alarm(&device, "before").await;
+    let session = admin.session().await;
+    let mut both = snapshot("/alarms/*", "alarms", "status=ACTIVE");
+    both["ext"]["com.platform.filter"] = json!("type eq 'wanted'");
+    let reply = session.ask("/meta/subscribe", both).await;
+    assert_eq!(reply["successful"], true, "{reply}");
+
+    let (objects, _) = listed(&receive_list(&session).await);
+    assert_eq!((objects.len(), &objects[0]["type"]), (1, &json!("before")));
+    for kind in ["unwanted", "wanted"] {
+        admin.raise_alarm(&device, kind).await;
+    }
+    let received = session.receive(1).await;
+    assert_eq!((received.len(), &received[0]["data"]["data"]["type"]), (1, &json!("wanted")));
+}
