@@ -2,9 +2,10 @@
 //! acknowledgements move the position of the consumer.
 //!
 //! The feed runs on the thread of the session. It stops to read while the client has a window of notifications that it
-//! has not acknowledged, so the rest waits in the journal and the queue never overflows. If the session ends for any
-//! reason, its client handshakes again, at any server, and the consumer continues at its position. A session that moves
-//! takes what its queue has along, and the feed of its new place continues behind it.
+//! has not acknowledged, or half as many bytes as the queue may have, so the rest waits in the journal and the queue
+//! never overflows. If the session ends for any reason, its client handshakes again, at any server, and the consumer
+//! continues at its position. A session that moves takes what its queue has along, and the feed of its new place
+//! continues behind it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -135,7 +136,8 @@ impl Handler<Consume> for SessionActor {
             acknowledged: sender,
             begin: Some(reader.position()),
         }));
-        actix::spawn(feed(reader, ctx.address(), acknowledged, 0));
+        let window = Window::new(self.environment.limits.queued_bytes);
+        actix::spawn(feed(reader, ctx.address(), acknowledged, window));
     }
 }
 
@@ -177,7 +179,9 @@ impl SessionActor {
         };
         let channels = subscriptions.iter().map(|subscription| subscription.pattern.clone()).collect();
         self.subscriptions = subscriptions.into();
-        let (outstanding, positions) = (positions.len(), positions.into());
+        let mut window = Window::new(self.environment.limits.queued_bytes);
+        window.outstanding.resize(positions.len(), self.queue.bytes() / positions.len().max(1));
+        let positions = positions.into();
         let name = name.into();
         let consumer = SessionConsumer { name, channels, positions, read, acknowledged: sender, begin: None };
         self.consumer = Some(Box::new(consumer));
@@ -186,7 +190,7 @@ impl SessionActor {
             match ConsumerReader::begin(readers, new).await {
                 Ok(mut reader) => {
                     reader.skip(read);
-                    feed(reader, session, acknowledged, outstanding).await;
+                    feed(reader, session, acknowledged, window).await;
                 }
                 Err(error) => {
                     tracing::debug!(%error, "the consumer of a session that moved cannot be read");
@@ -244,23 +248,46 @@ fn notification(read: &ReadNotification) -> Arc<Notification> {
     Arc::new(Notification::new(json.as_bytes()))
 }
 
+/// The notifications that the client has not acknowledged, as far as the feed needs them.
+struct Window {
+    /// Their sizes in bytes, oldest first.
+    outstanding: VecDeque<usize>,
+    most_bytes: usize,
+}
+
+impl Window {
+    /// Creates an empty window for a queue with this bound. A batch fits into the other half of the queue.
+    fn new(queued_bytes: usize) -> Self {
+        Self { outstanding: VecDeque::new(), most_bytes: queued_bytes / 2 }
+    }
+
+    fn acknowledged(&mut self, count: usize) {
+        self.outstanding.drain(..count.min(self.outstanding.len()));
+    }
+
+    fn has_room(&self) -> bool {
+        let bytes: usize = self.outstanding.iter().sum();
+        self.outstanding.len() < WINDOW && (bytes < self.most_bytes || self.outstanding.is_empty())
+    }
+}
+
 /// Reads a consumer into the queue of a session, until the session ends.
 async fn feed(
     mut reader: ConsumerReader,
     session: Addr<SessionActor>,
     mut acknowledgements: mpsc::UnboundedReceiver<Acknowledged>,
-    mut outstanding: usize,
+    mut window: Window,
 ) {
     let missed = reader.missed();
     loop {
-        let has_room = outstanding < WINDOW;
+        let has_room = window.has_room();
         tokio::select! {
             acknowledged = acknowledgements.recv() => {
                 let Some(Acknowledged(mut position, mut count)) = acknowledged else { return };
                 while let Ok(Acknowledged(later, more)) = acknowledgements.try_recv() {
                     (position, count) = (position.max(later), count + more);
                 }
-                outstanding -= count.min(outstanding);
+                window.acknowledged(count);
                 if let Err(error) = reader.acknowledge(position).await {
                     // The client receives these notifications again after its next handshake.
                     tracing::debug!(%error, "an acknowledgement of a consumer is lost");
@@ -272,7 +299,7 @@ async fn feed(
                     return session.do_send(ConsumerChanged);
                 }
                 Ok(Ok(batch)) => {
-                    outstanding += batch.notifications.len();
+                    window.outstanding.extend(batch.notifications.iter().map(|read| read.entry.content.len()));
                     session.do_send(Consumed(batch));
                 }
                 Ok(Err(Interruption::Superseded)) => return session.do_send(Superseded),

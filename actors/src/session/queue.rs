@@ -74,6 +74,11 @@ impl Queue {
         self.waiting.len() + self.batches.as_ref().map_or(0, |batches| batches.unacknowledged.len())
     }
 
+    /// Returns the size in bytes of the notifications that are lost if the session ends now.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns whether no notification waits for the next connect.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
