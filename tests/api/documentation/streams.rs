@@ -328,3 +328,30 @@ async fn document_of_streams_is_served_to_everyone() {
     let stranger = TestServer::shared().await.stranger();
     assert_eq!(stranger.get("/asyncapi.json").await.expect(200).json(), *STREAMS);
 }
+
+#[tokio::test]
+async fn lists_before_changes_are_as_the_document_of_streams_says() {
+    let (_server, admin, agent) = TestServer::shared().await.with_agent("pump").await;
+    admin.raise_alarm(&agent, "leak").await;
+    admin.create_event(&agent, "door").await;
+    operations::queue(&admin, &agent).await;
+    for (word, list) in [
+        ("managedobjects", "managedObjects"),
+        ("events", "events"),
+        ("alarms", "alarms"),
+        ("operations", "operations"),
+    ] {
+        let session = admin.session().await;
+        let extension = json!({"com.platform.snapshot": {list: "pageSize=2000"}});
+        let subscription = json!({"subscription": format!("/{word}/*"), "ext": extension});
+        assert_eq!(session.ask("/meta/subscribe", subscription).await["successful"], true);
+        let told = session.receive(2).await;
+        let actions: Vec<_> =
+            told.iter().map(|told| told["data"]["realtimeAction"].as_str().unwrap()).collect();
+        assert_eq!(actions, ["SNAPSHOT", "SNAPSHOT_END"], "{list}");
+        for told in &told {
+            let (_, known) = channel_of(told["channel"].as_str().unwrap()).unwrap();
+            check_message(known["messages"].as_object().unwrap().keys().next().unwrap(), told);
+        }
+    }
+}

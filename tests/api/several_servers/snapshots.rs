@@ -93,17 +93,15 @@ impl Race {
 
     async fn write_all(&self) {
         let writers = (0..WRITERS).map(|writer| self.write(writer));
-        futures_util::future::join_all(writers).await;
+        join_all(writers).await;
         self.is_over.store(true, Ordering::Release);
     }
 
     /// Waits until this part of all writes is done.
     async fn reach(&self, part: usize, of: usize) {
         let all = WRITERS * (ROUNDS * 3 + ROUNDS.div_ceil(3));
-        eventually("writes", async || {
-            (self.written.load(Ordering::Relaxed) >= all * part / of).then_some(())
-        })
-        .await;
+        let enough = async || self.written.load(Ordering::Relaxed) >= all * part / of;
+        until_within(Duration::from_secs(300), "writes", enough).await;
     }
 
     /// Connects by these sessions in turn until all is received, and compares it with the table.
@@ -150,7 +148,7 @@ async fn race(servers: &[TestServer]) {
         let session = race.begin(n, n, json!({})).await;
         race.follow(&[session]).await.changes
     });
-    let ((), changes) = tokio::join!(race.write_all(), futures_util::future::join_all(sessions));
+    let ((), changes) = tokio::join!(race.write_all(), join_all(sessions));
     assert!(changes.windows(2).all(|pair| pair[0] >= pair[1].saturating_sub(WRITERS * 4)), "{changes:?}");
     assert!(changes[0] > changes[SESSIONS - 1], "the sessions began in between: {changes:?}");
 }
@@ -182,39 +180,42 @@ async fn list_and_changes_are_the_table_while_the_session_moves() {
         let ((), view) = tokio::join!(subscribing, race.follow(&both));
         view.changes
     });
-    let ((), changes) = tokio::join!(race.write_all(), futures_util::future::join_all(sessions));
+    let ((), changes) = tokio::join!(race.write_all(), join_all(sessions));
     assert!(changes[0] > 0, "{changes:?}");
 }
 
+/// Follows the events over a socket, until the one that is created behind all others comes.
+async fn follow_by_socket(race: &Race, part: usize) -> View {
+    race.reach(part, SESSIONS + 1).await;
+    let (mut socket, client) = Socket::session(&race.callers[0]).await;
+    let mut message = snapshot("/events/*", "events", "pageSize=2000");
+    message["channel"] = json!("/meta/subscribe");
+    message["clientId"] = json!(client);
+    assert_eq!(socket.ask(message).await["successful"], true);
+    socket.send(json!([connect(&client)]).to_string()).await;
+    let mut view = View::default();
+    loop {
+        let message = socket.message().await;
+        match message["channel"].as_str() {
+            Some("/meta/connect") => socket.send(json!([connect(&client)]).to_string()).await,
+            _ if message["data"]["data"]["type"] == "last" => return view,
+            _ => view.take(&message),
+        }
+    }
+}
+
 #[tokio::test]
-async fn list_and_changes_are_the_table_over_a_socket() {
+async fn lists_and_changes_are_the_table_over_sockets() {
     let servers = [TestServer::start().await];
     let race = Race::of(&servers).await;
-    let following = async {
-        race.reach(1, 4).await;
-        let (mut socket, client) = Socket::session(&race.callers[0]).await;
-        let mut message = snapshot("/events/*", "events", "pageSize=2000");
-        message["channel"] = json!("/meta/subscribe");
-        message["clientId"] = json!(client);
-        assert_eq!(socket.ask(message).await["successful"], true);
-        socket.send(json!([connect(&client)]).to_string()).await;
-        let mut view = View::default();
-        loop {
-            let message = socket.message().await;
-            match message["channel"].as_str() {
-                Some("/meta/connect") => socket.send(json!([connect(&client)]).to_string()).await,
-                _ if message["data"]["data"]["type"] == "last" => break view,
-                _ => view.take(&message),
-            }
-        }
-    };
     let writing = async {
         race.write_all().await;
-        race.callers[0].create_event(&race.device, "last").await;
+        race.callers[0].create_event(&race.device, "last").await
     };
-    let ((), view) = tokio::join!(writing, following);
-    let page = race.callers[0].read("/event/events?type=last").await;
-    let last = page["events"][0]["id"].as_str().unwrap().to_owned();
-    race.callers[0].delete(&format!("/event/events/{last}")).await.expect(204);
-    race.compare(&view).await;
+    let following = join_all((0..SESSIONS).map(|part| follow_by_socket(&race, part)));
+    let (last, views) = tokio::join!(writing, following);
+    race.callers[0].delete(&format!("/event/events/{}", id(&last))).await.expect(204);
+    for view in views {
+        race.compare(&view).await;
+    }
 }
