@@ -83,6 +83,8 @@ CREATE TABLE consumers (
     reader_way text,
     reader_since timestamptz,
     reader_address text,
+    -- A random number of the session or stream that reads; null for long polls.
+    reader_session bigint,
     PRIMARY KEY (tenant, name),
     FOREIGN KEY (tenant, owner) REFERENCES users (tenant, name) ON DELETE CASCADE
 )

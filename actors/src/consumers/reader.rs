@@ -37,12 +37,16 @@ pub struct NewReader {
     pub address: Option<IpAddr>,
     /// The last notification that the client handled.
     pub acknowledged: Option<JournalPosition>,
+    /// The number of the session that read the consumer at another place before, and now continues.
+    pub continued: Option<i64>,
 }
 
 /// The current reader of a consumer. Another reader takes over when it begins.
 pub struct ConsumerReader {
     readers: Arc<ConsumerReaders>,
-    request: NewReader,
+    consumer: Box<str>,
+    /// The number of the session or stream that reads.
+    session: Option<i64>,
     number: u64,
     signal: Arc<Signal>,
     channels: Arc<[Pattern]>,
@@ -99,8 +103,9 @@ impl ConsumerReader {
     /// Begins to read a consumer, which it takes over from an earlier reader.
     ///
     /// # Errors
-    /// `NotFound` for an unknown consumer and for one of another user; `Invalid` for an acknowledgement of a
-    /// notification that does not exist; `Unavailable` or `Database`.
+    /// `NotFound` for an unknown consumer and for one of another user; `Conflict` for a session that continues after
+    /// another reader took over; `Invalid` for an acknowledgement of a notification that does not exist; `Unavailable`
+    /// or `Database`.
     pub(crate) async fn begin(readers: Arc<ConsumerReaders>, request: NewReader) -> Result<Self> {
         let database = &readers.database;
         let subscription = Box::pin(database.subscribe(&readers.tenant)).await?;
@@ -111,14 +116,16 @@ impl ConsumerReader {
             way: request.way,
             address: request.address,
             acknowledged: request.acknowledged,
+            continued: request.continued,
         };
-        let Begun { channels, filter, place, missed, newest, max_bytes } =
+        let Begun { channels, filter, place, missed, newest, max_bytes, session } =
             reading::begin_reading(database, read).await?;
         let channels: Arc<[Pattern]> = channels.into();
         let (number, signal) = readers.enter(&request.consumer, channels.clone());
         Ok(Self {
             readers,
-            request,
+            consumer: request.consumer,
+            session,
             number,
             signal,
             channels,
@@ -142,7 +149,12 @@ impl ConsumerReader {
 
     /// Returns the name of the consumer.
     pub fn consumer(&self) -> &str {
-        &self.request.consumer
+        &self.consumer
+    }
+
+    /// Returns the number of the session or stream that reads.
+    pub(crate) fn session(&self) -> Option<i64> {
+        self.session
     }
 
     /// Leaves out all notifications up to a position, which the client has or will get otherwise, and which it has to
@@ -166,7 +178,7 @@ impl ConsumerReader {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn acknowledge(&mut self, position: JournalPosition) -> Result<()> {
-        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        let consumer = (&self.readers.tenant, &*self.consumer);
         reading::acknowledge(&self.readers.database, consumer, position).await?;
         self.acknowledged.position = self.acknowledged.position.max(position);
         self.missed = self.missed.filter(|missed| position < missed.to);
@@ -228,7 +240,7 @@ impl ConsumerReader {
         if !is_worth_it || !is_possible || place.position == self.acknowledged.position {
             return Ok(());
         }
-        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        let consumer = (&self.readers.tenant, &*self.consumer);
         reading::pass(&self.readers.database, consumer, place).await?;
         (self.acknowledged, self.passed) = (place, Instant::now());
         Ok(())
@@ -290,7 +302,7 @@ impl ConsumerReader {
         let before = entry.place.position - 1;
         let to =
             Place { position: before, bytes: entry.place.bytes - entry.content.len() as i64, ..entry.place };
-        let consumer = (&self.readers.tenant, &*self.request.consumer);
+        let consumer = (&self.readers.tenant, &*self.consumer);
         reading::note_gap(&self.readers.database, consumer, from, to).await?;
         reading.missed = Some(Missed { from: reading.missed.map_or(from, |missed| missed.from), to: before });
         reading.place = to;
@@ -306,7 +318,7 @@ impl ConsumerReader {
             Some(Reason::Rights) => Ok(Some(Interruption::Changed)),
             Some(Reason::Changed) => {
                 let unseen = self.signal.unless_seen();
-                let (readers, consumer) = (&self.readers, &*self.request.consumer);
+                let (readers, consumer) = (&self.readers, &*self.consumer);
                 let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
                 unseen.seen();
                 match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
@@ -327,13 +339,13 @@ impl ConsumerReader {
 
 impl Drop for ConsumerReader {
     fn drop(&mut self) {
-        self.readers.leave(&self.request.consumer, self.number);
+        self.readers.leave(&self.consumer, self.number);
     }
 }
 
 impl std::fmt::Debug for ConsumerReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConsumerReader").field("consumer", &self.request.consumer).finish_non_exhaustive()
+        f.debug_struct("ConsumerReader").field("consumer", &self.consumer).finish_non_exhaustive()
     }
 }
 

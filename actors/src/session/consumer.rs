@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
+use platform_model::error::Error;
 use platform_model::realtime::bayeux::{Advice, Pattern, Subscription};
 use platform_model::realtime::consumer::{JournalPosition, ReaderWay};
 use platform_model::realtime::session_move::ConsumerState;
@@ -57,6 +58,8 @@ pub(super) struct SessionConsumer {
     positions: VecDeque<JournalPosition>,
     /// The position up to which the journal was read.
     read: JournalPosition,
+    /// The number of the session as a reader.
+    number: Option<i64>,
     acknowledged: mpsc::UnboundedSender<Acknowledged>,
     /// The position at the handshake, until a connect shows that the client has its reply.
     begin: Option<JournalPosition>,
@@ -133,6 +136,7 @@ impl Handler<Consume> for SessionActor {
             channels,
             positions: VecDeque::new(),
             read: reader.position(),
+            number: reader.session(),
             acknowledged: sender,
             begin: Some(reader.position()),
         }));
@@ -158,14 +162,14 @@ impl SessionActor {
 
     /// Returns the state of the consumer, for the new place of the session, and ends the feed here.
     pub(super) fn take_consumer(&mut self) -> Option<ConsumerState> {
-        let SessionConsumer { name, positions, read, .. } = *self.consumer.take()?;
-        Some(ConsumerState { name: name.into(), positions: positions.into(), read })
+        let SessionConsumer { name, positions, read, number, .. } = *self.consumer.take()?;
+        Some(ConsumerState { name: name.into(), positions: positions.into(), read, number })
     }
 
     /// Continues to read the consumer of a session that has arrived with these channels.
     pub(super) fn resume_consumer(
         &mut self,
-        ConsumerState { name, positions, read }: ConsumerState,
+        ConsumerState { name, positions, read, number }: ConsumerState,
         subscriptions: Vec<Subscription>,
         ctx: &mut SessionContext,
     ) {
@@ -176,6 +180,7 @@ impl SessionActor {
             way: ReaderWay::Bayeux,
             address: self.traces.address,
             acknowledged: None,
+            continued: number,
         };
         let channels = subscriptions.iter().map(|subscription| subscription.pattern.clone()).collect();
         self.subscriptions = subscriptions.into();
@@ -183,7 +188,8 @@ impl SessionActor {
         window.outstanding.resize(positions.len(), self.queue.bytes() / positions.len().max(1));
         let positions = positions.into();
         let name = name.into();
-        let consumer = SessionConsumer { name, channels, positions, read, acknowledged: sender, begin: None };
+        let consumer =
+            SessionConsumer { name, channels, positions, read, number, acknowledged: sender, begin: None };
         self.consumer = Some(Box::new(consumer));
         let (readers, session) = (self.environment.consumers.clone(), ctx.address());
         actix::spawn(async move {
@@ -192,6 +198,7 @@ impl SessionActor {
                     reader.skip(read);
                     feed(reader, session, acknowledged, window).await;
                 }
+                Err(Error::Conflict { .. }) => session.do_send(Superseded),
                 Err(error) => {
                     tracing::debug!(%error, "the consumer of a session that moved cannot be read");
                     session.do_send(ConsumerChanged);

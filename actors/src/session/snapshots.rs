@@ -149,8 +149,8 @@ impl SessionActor {
         let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)];
         let publications = self.environment.transfers.database().publications();
         let mut admission = Admission::LeaveOut;
-        let matches =
-            |filter: &Arc<NotificationFilter>| filter.matches(&Content::of_message(notification.json()));
+        let content = Content::of_message(notification.json());
+        let matches = |filter: &Arc<NotificationFilter>| filter.matches(&content);
         let receives = |subscription: &&Subscription| {
             patterns.contains(&subscription.pattern) && subscription.filter.as_ref().is_none_or(matches)
         };

@@ -1,8 +1,9 @@
 -- Begins to read a consumer ($2) of a tenant ($1) for its owner ($3), after the client acknowledged a position ($4, or
--- null), over a connection of the server $5 in the way $6 from the address $7. A consumer that has lapsed continues
--- with the next notification and has missed all before it. Returns its channels and its place, what it missed and has
--- not acknowledged, the newest position, the server of the reader before, and its filter. It is one transaction, whose
--- loss would only repeat notifications.
+-- null), over a connection of the server $5 in the way $6 from the address $7. A session that has moved ($8, otherwise
+-- null) does not take the consumer over from another reader. A consumer that has lapsed continues with the next
+-- notification and has missed all before it. Returns its channels and its place, what it missed and has not
+-- acknowledged, the newest position, the server of the reader before, its filter, and the number of the session. It is
+-- one transaction, whose loss would only repeat notifications.
 WITH quick AS (
     SELECT set_config('synchronous_commit', 'off', true)
 ),
@@ -18,11 +19,16 @@ found AS (
         consumers.missed_to,
         consumers.reader_server,
         consumers.reader_way,
-        consumers.reader_address
+        consumers.reader_address,
+        consumers.reader_session,
+        CASE
+            WHEN $6 <> 'LONG_POLL' THEN coalesce($8::bigint, (random() * 9e15)::bigint)
+        END AS session
     FROM quick, consumers
     WHERE consumers.tenant = $1
         AND consumers.name = $2
         AND consumers.owner = $3
+        AND ($8::bigint IS NULL OR consumers.reader_server IS NULL OR consumers.reader_session = $8)
     FOR UPDATE OF consumers
 ),
 journal AS (
@@ -69,7 +75,8 @@ changed AS (
     WHERE has_lapsed
         OR at <> position
         OR to_missed IS DISTINCT FROM missed_to
-        OR (reader_server, reader_way, reader_address) IS DISTINCT FROM ($5::bigint, $6::text, $7::text)
+        OR (reader_server, reader_way, reader_address, reader_session)
+            IS DISTINCT FROM ($5::bigint, $6::text, $7::text, session)
 ),
 updated AS (
     UPDATE consumers
@@ -82,11 +89,12 @@ updated AS (
         reader_server = $5,
         reader_way = $6,
         reader_since = CASE
-            WHEN (changed.reader_server, changed.reader_way, changed.reader_address)
-                IS NOT DISTINCT FROM ($5::bigint, $6::text, $7::text) THEN consumers.reader_since
+            WHEN (changed.reader_server, changed.reader_way, changed.reader_address, changed.reader_session)
+                IS NOT DISTINCT FROM ($5::bigint, $6::text, $7::text, changed.session) THEN consumers.reader_since
             ELSE now()
         END,
-        reader_address = $7
+        reader_address = $7,
+        reader_session = changed.session
     FROM changed
     WHERE consumers.tenant = changed.tenant
         AND consumers.name = changed.name
@@ -101,6 +109,7 @@ SELECT
     continued.newest,
     continued.reader_server,
     consumers.max_bytes,
-    consumers.filter
+    consumers.filter,
+    continued.session
 FROM continued
 JOIN consumers ON consumers.tenant = continued.tenant AND consumers.name = continued.name

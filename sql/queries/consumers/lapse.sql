@@ -1,5 +1,5 @@
--- Lets the consumers lapse whose backlog exceeds a bound, and returns them for an alarm about each: the tenant, the name,
--- the position, and the notifications and bytes of the backlog.
+-- Lets the consumers lapse whose backlog exceeds a bound, and returns them for an alarm about each: the tenant, the
+-- name, the position, and the notifications and bytes of the backlog.
 WITH lapsing AS (
     SELECT
         consumers.tenant,

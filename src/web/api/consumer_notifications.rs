@@ -181,6 +181,7 @@ async fn begin(
         way,
         address: Some(client_address(head)),
         acknowledged,
+        continued: None,
     };
     let reader = platform.read_consumer(&caller.tenant, new).await?;
     ensure_readable(caller, platform, reader.channels()).await?;

@@ -63,6 +63,7 @@ impl Exchange<'_> {
             way: ReaderWay::Bayeux,
             address: Some(self.source.address()),
             acknowledged: message.acknowledged_position(),
+            continued: None,
         };
         let reader = match self.realtime.platform.read_consumer(&caller.tenant, new).await {
             Ok(reader) => reader,

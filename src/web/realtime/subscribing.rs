@@ -28,20 +28,15 @@ impl Exchange<'_> {
         if !session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false) {
             return Ok(Known::No);
         }
-        let patterns = match self.patterns(message) {
-            Ok(patterns) => patterns,
-            Err(error) => {
-                replies.refuse(message, Some(channel), error, None);
-                return Ok(Known::Yes);
-            }
-        };
-        let filter = match message.filter() {
-            Ok(filter) => filter,
-            Err(error) => {
-                replies.refuse(message, Some(channel), &format!("403::{error}"), None);
-                return Ok(Known::Yes);
-            }
-        };
+        let filter = message.filter().map_err(|error| format!("403::{error}"));
+        let (patterns, filter) =
+            match self.patterns(message).map_err(str::to_owned).and_then(|p| Ok((p, filter?))) {
+                Ok(subscription) => subscription,
+                Err(error) => {
+                    replies.refuse(message, Some(channel), &error, None);
+                    return Ok(Known::Yes);
+                }
+            };
         if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
             || !self.name_deployed_modules(&caller, &patterns).await?
         {

@@ -120,3 +120,19 @@ async fn session_that_moved_keeps_what_it_has_not_acknowledged() {
     let again = here.session_with(consuming("queue")).await;
     assert_eq!(kinds(&connect(&again, 0).await.0), ["one"]);
 }
+
+#[tokio::test]
+async fn session_that_moves_does_not_take_its_consumer_back() {
+    let servers = TestServer::start_two().await;
+    let [here, there] = [servers[0].admin(), servers[1].admin()];
+    consumer(&here, "queue", &["/events/*"]).await;
+    let session = here.session_with(consuming("queue")).await;
+    until("the session reads", async || shown(&here, "queue").await["reader"]["way"] == "BAYEUX").await;
+    // Another session has taken over, and the server of this one does not know yet.
+    let taken = "UPDATE consumers SET reader_session = reader_session + 1 WHERE tenant = $1";
+    assert_eq!(servers[0].execute(taken, &[]).await, 1);
+    let moved = there.resume(&session.client).connect_with(json!({"ext": {"ack": 0}})).await;
+    let reply = reply(&moved);
+    assert!(reply["error"].as_str().is_some_and(|error| error.starts_with("409::")), "{reply}");
+    assert_eq!(reply["advice"]["reconnect"], "none");
+}

@@ -84,6 +84,8 @@ pub struct ConsumerState {
     pub positions: Vec<JournalPosition>,
     /// The position up to which the journal was read.
     pub read: JournalPosition,
+    /// The number of the session as a reader, by which the new place knows whether another reader took over.
+    pub number: Option<i64>,
 }
 
 /// The value for sessions of servers that do not say it.

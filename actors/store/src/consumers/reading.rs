@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use platform_model::error::{Error, Result};
+use deadpool_postgres::GenericClient;
+use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::consumer::{JournalPosition, Missed, ReaderWay};
@@ -39,6 +40,8 @@ pub struct Read<'r> {
     pub address: Option<IpAddr>,
     /// The last notification that the client handled.
     pub acknowledged: Option<JournalPosition>,
+    /// The number of the session that read the consumer at another place before, and now continues.
+    pub continued: Option<i64>,
 }
 
 /// A consumer at the begin of reading.
@@ -56,14 +59,17 @@ pub struct Begun {
     pub newest: JournalPosition,
     /// The bytes that its backlog may have.
     pub max_bytes: i64,
+    /// A random number of the session or stream that reads; `None` for a long poll.
+    pub session: Option<i64>,
 }
 
 /// Begins to read a consumer, or continues. Takes it over from a reader at another server, which is notified. One
 /// statement, or two at a takeover.
 ///
 /// # Errors
-/// `NotFound` for an unknown consumer and for one of another user; `Invalid` for an acknowledgement of a notification
-/// that does not exist; `Unavailable` or `Database`.
+/// `NotFound` for an unknown consumer and for one of another user; `Conflict` for a session that continues after
+/// another reader took over; `Invalid` for an acknowledgement of a notification that does not exist; `Unavailable` or
+/// `Database`.
 pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun> {
     let client = database.loader().await?;
     let server = database.publications().incarnation();
@@ -79,10 +85,12 @@ pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun>
                 &server,
                 &read.way.as_str(),
                 &address,
+                &read.continued,
             ],
         )
         .await?;
-    let (begun, before) = from_row(&row.ok_or_else(|| unknown(read.name))?)?;
+    let Some(row) = row else { return Err(unreadable(&*client, read).await?) };
+    let (begun, before) = from_row(&row)?;
     if let Some(acknowledged) = read.acknowledged.filter(|acknowledged| *acknowledged > begun.newest) {
         let allowed = format!("at most {}, the newest position", begun.newest);
         return Err(Error::invalid_value("acknowledge", acknowledged, &allowed));
@@ -94,6 +102,18 @@ pub async fn begin_reading(database: &Database, read: Read<'_>) -> Result<Begun>
     Ok(begun)
 }
 
+/// Returns the reason for which a consumer cannot be read.
+async fn unreadable(client: &impl GenericClient, read: Read<'_>) -> Result<Error> {
+    let exists = client.find(FIND_READER, &[&read.tenant.as_str(), &read.name]).await?.is_some();
+    Ok(match read.continued {
+        Some(_) if exists => {
+            let message = format!("another reader of the consumer '{}' took over", read.name);
+            Error::Conflict { noun: Noun::Consumer, message }
+        }
+        _ => unknown(read.name),
+    })
+}
+
 fn from_row(row: &Row) -> Result<(Begun, Option<i64>)> {
     let begun = Begun {
         channels: channels_of(&row.try_get::<_, Vec<String>>(0)?)?,
@@ -102,6 +122,7 @@ fn from_row(row: &Row) -> Result<(Begun, Option<i64>)> {
         missed: missed_of(row.try_get(4)?, row.try_get(5)?),
         newest: row.try_get(6)?,
         max_bytes: row.try_get(8)?,
+        session: row.try_get(10)?,
     };
     Ok((begun, row.try_get(7)?))
 }
