@@ -142,8 +142,8 @@ impl SessionActor {
     }
 
     /// A session receives each change once, however many of its subscriptions have it (B-02). So the change waits while
-    /// one of them waits for a list, and it is left out if the lists of all show it. Subscriptions whose filter does not
-    /// match do not count.
+    /// one of them waits for a list, and it is left out if the lists of all show it. Subscriptions whose filter does
+    /// not match do not count.
     fn admission(&self, snapshots: &Snapshots, notification: &Notification) -> Admission {
         let Some((channel, transaction)) = notification.change() else { return Admission::Deliver };
         let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)];

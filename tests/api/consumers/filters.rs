@@ -112,7 +112,7 @@ async fn session_of_a_consumer_has_the_filter_of_the_consumer_and_no_other() {
         admin.create_event(&device, kind).await;
     }
 
-    let told = session.receive(1).await;
-    assert_eq!((told.len(), &told[0]["data"]["data"]["type"]), (1, &json!("wanted")));
-    assert_eq!(told[0]["ext"], json!({"com.platform.consumer": {"position": 2}}));
+    let messages = session.receive(1).await;
+    assert_eq!((messages.len(), &messages[0]["data"]["data"]["type"]), (1, &json!("wanted")));
+    assert_eq!(messages[0]["ext"], json!({"com.platform.consumer": {"position": 2}}));
 }

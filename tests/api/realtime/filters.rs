@@ -20,14 +20,16 @@ async fn subscribe(session: &Session, channel: &str, filter: &str) {
 }
 
 /// Receives until the object of this type arrives, and returns the types of all before it.
-async fn heard_until(session: &Session, last: &str) -> Vec<String> {
-    let mut heard: Vec<String> = Vec::new();
-    while heard.last().is_none_or(|type_| type_ != last) {
-        let told = session.receive(1).await;
-        heard.extend(told.iter().map(|message| message["data"]["data"]["type"].as_str().unwrap().to_owned()));
+async fn types_until(session: &Session, last: &str) -> Vec<String> {
+    let mut types: Vec<String> = Vec::new();
+    while types.last().is_none_or(|type_| type_ != last) {
+        let messages = session.receive(1).await;
+        types.extend(
+            messages.iter().map(|message| message["data"]["data"]["type"].as_str().unwrap().to_owned()),
+        );
     }
-    heard.pop();
-    heard
+    types.pop();
+    types
 }
 
 #[tokio::test]
@@ -43,8 +45,8 @@ async fn session_receives_what_its_filter_matches_and_others_receive_everything(
         raise(&admin, &device, kind, severity).await;
     }
 
-    assert_eq!(heard_until(&some, "acme_Last").await, ["acme_A"]);
-    assert_eq!(heard_until(&all, "acme_Last").await, ["acme_A", "acme_B", "other"]);
+    assert_eq!(types_until(&some, "acme_Last").await, ["acme_A"]);
+    assert_eq!(types_until(&all, "acme_Last").await, ["acme_A", "acme_B", "other"]);
 }
 
 #[tokio::test]
@@ -63,7 +65,7 @@ async fn many_sessions_with_few_filters_each_receive_their_own() {
     }
 
     for (session, n) in sessions {
-        assert_eq!(heard_until(&session, "last").await, [format!("kind{n}")]);
+        assert_eq!(types_until(&session, "last").await, [format!("kind{n}")]);
     }
 }
 
@@ -120,7 +122,7 @@ async fn later_subscription_to_a_channel_replaces_its_filter() {
                 admin.put(&path, &json!({"status": "CLEARED"})).await.expect(200);
             }
         }
-        heard_until(&session, last).await
+        types_until(&session, last).await
     };
 
     subscribe(&session, "/alarms/*", "realtimeAction eq 'CREATE' and (type eq 'a' or type eq 'l*')").await;
@@ -136,7 +138,7 @@ async fn later_subscription_to_a_channel_replaces_its_filter() {
     session.subscribe("/events/*").await;
     admin.raise_alarm(&device, "unheard").await;
     admin.create_event(&device, "end").await;
-    assert_eq!(heard_until(&session, "end").await, Vec::<String>::new());
+    assert_eq!(types_until(&session, "end").await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -150,7 +152,7 @@ async fn session_with_two_matching_subscriptions_receives_a_change_once() {
         admin.raise_alarm(&device, kind).await;
     }
 
-    assert_eq!(heard_until(&session, "last").await, ["wide", "both", "narrow"]);
+    assert_eq!(types_until(&session, "last").await, ["wide", "both", "narrow"]);
 }
 
 #[tokio::test]
@@ -162,8 +164,11 @@ async fn deletion_has_an_action_and_an_id() {
     let device = admin.create_device("pump").await;
     admin.delete(&format!("/inventory/managedObjects/{device}")).await.expect(204);
 
-    let told = session.receive(1).await;
-    assert_eq!((told.len(), &told[0]["data"]), (1, &json!({"realtimeAction": "DELETE", "data": device})));
+    let messages = session.receive(1).await;
+    assert_eq!(
+        (messages.len(), &messages[0]["data"]),
+        (1, &json!({"realtimeAction": "DELETE", "data": device}))
+    );
 }
 
 #[tokio::test]
@@ -185,9 +190,9 @@ async fn filter_sees_measurements_in_the_units_of_its_session() {
     }
 
     for (session, expected) in sessions {
-        let told = session.receive(1).await;
+        let messages = session.receive(1).await;
         let values: Vec<_> =
-            told.iter().map(|message| &message["data"]["data"]["plat_Heat"]["T"]["value"]).collect();
+            messages.iter().map(|message| &message["data"]["data"]["plat_Heat"]["T"]["value"]).collect();
         assert_eq!(values, [&json!(expected)]);
     }
 }
@@ -204,7 +209,7 @@ async fn families_agents_and_modules_have_filters_too() {
     for kind in ["cold", "hot", "hottest"] {
         admin.raise_alarm(&device, kind).await;
     }
-    assert_eq!(heard_until(&session, "hottest").await, ["hot"]);
+    assert_eq!(types_until(&session, "hottest").await, ["hot"]);
 
     let agent = admin.session().await.on(AGENTS);
     subscribe(&agent, &format!("/{device}"), "has(plat_Restart)").await;
@@ -218,8 +223,8 @@ async fn families_agents_and_modules_have_filters_too() {
     subscribe(&rows, "/pumps/*", "source eq 'nothing'").await;
     subscribe(&rows, "/events/*", "type eq 'hot'").await;
     measure(&admin, &device, 1).await;
-    let told = rows.receive(1).await;
-    assert_eq!((told.len(), &told[0]["channel"]), (1, &json!(format!("/events/{device}"))));
+    let messages = rows.receive(1).await;
+    assert_eq!((messages.len(), &messages[0]["channel"]), (1, &json!(format!("/events/{device}"))));
     subscribe(
         &rows,
         "/pumps/*",
@@ -228,8 +233,8 @@ async fn families_agents_and_modules_have_filters_too() {
     .await;
     rows.unsubscribe("/events/*").await;
     measure(&admin, &device, 2).await;
-    let told = rows.receive(1).await;
-    assert!(told[0]["channel"].as_str().unwrap().starts_with("/pumps/"), "{told:?}");
+    let messages = rows.receive(1).await;
+    assert!(messages[0]["channel"].as_str().unwrap().starts_with("/pumps/"), "{messages:?}");
 }
 
 #[tokio::test]

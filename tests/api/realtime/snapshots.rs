@@ -17,9 +17,9 @@ fn action(notification: &Value) -> &str {
 }
 
 /// Returns the objects of a list, and the content of the marker behind it. The list must be all that came.
-fn listed(told: &[Value]) -> (Vec<Value>, Value) {
-    let (marker, pieces) = told.split_last().expect("a marker");
-    assert_eq!(action(marker), "SNAPSHOT_END", "{told:?}");
+fn listed(received: &[Value]) -> (Vec<Value>, Value) {
+    let (marker, pieces) = received.split_last().expect("a marker");
+    assert_eq!(action(marker), "SNAPSHOT_END", "{received:?}");
     let objects = pieces.iter().flat_map(|piece| {
         assert_eq!((action(piece), &piece["channel"]), ("SNAPSHOT", &marker["channel"]), "{piece}");
         piece["data"]["data"].as_array().expect("objects").clone()
@@ -29,11 +29,11 @@ fn listed(told: &[Value]) -> (Vec<Value>, Value) {
 
 /// Connects until the marker has come.
 async fn receive_list(session: &Session) -> Vec<Value> {
-    let mut told = Vec::new();
-    while told.last().is_none_or(|last| action(last) != "SNAPSHOT_END") {
-        told.extend(session.receive(1).await);
+    let mut received = Vec::new();
+    while received.last().is_none_or(|last| action(last) != "SNAPSHOT_END") {
+        received.extend(session.receive(1).await);
     }
-    told
+    received
 }
 
 #[tokio::test]
@@ -64,17 +64,17 @@ async fn each_list_comes_as_by_get_and_its_changes_follow() {
         let reply = subscribe(&session, &format!("/{word}/*"), list, query).await;
         assert_eq!(reply["successful"], true, "{reply}");
 
-        let told = session.receive(1).await;
-        let (objects, marker) = listed(&told);
+        let received = session.receive(1).await;
+        let (objects, marker) = listed(&received);
         assert_eq!(objects, expected, "{list}");
         assert_eq!(marker, json!({"count": expected.len(), "complete": true}), "{list}");
-        assert_eq!(told[0]["channel"], format!("/{word}/snapshot"));
+        assert_eq!(received[0]["channel"], format!("/{word}/snapshot"));
         let created = admin.create(path, &body).await;
-        let told = session.receive(1).await;
+        let received = session.receive(1).await;
         assert_eq!(
-            (action(&told[0]), &told[0]["data"]["data"]["id"]),
+            (action(&received[0]), &received[0]["data"]["data"]["id"]),
             ("CREATE", &created["id"]),
-            "{told:?}"
+            "{received:?}"
         );
     }
 }
@@ -89,9 +89,9 @@ async fn list_that_the_page_size_cuts_is_not_complete_and_comes_in_pieces() {
         let session = admin.session().await;
         let reply = subscribe(&session, "/events/*", "events", &format!("pageSize={size}")).await;
         assert_eq!(reply["successful"], true, "{reply}");
-        let told = receive_list(&session).await;
-        assert_eq!((told.len(), listed(&told).0.len()), (pieces + 1, size));
-        assert_eq!(listed(&told).1, json!({"count": size, "complete": complete}));
+        let received = receive_list(&session).await;
+        assert_eq!((received.len(), listed(&received).0.len()), (pieces + 1, size));
+        assert_eq!(listed(&received).1, json!({"count": size, "complete": complete}));
     }
 }
 
@@ -104,12 +104,12 @@ async fn list_of_a_channel_of_one_object_has_only_this_object() {
     for query in ["".to_owned(), format!("source={device}&status=ACTIVE")] {
         let (session, channel) = (admin.session().await, format!("/alarms/{device}"));
         assert_eq!(subscribe(&session, &channel, "alarms", &query).await["successful"], true);
-        let told = receive_list(&session).await;
+        let received = receive_list(&session).await;
         assert_eq!(
-            listed(&told).0,
+            listed(&received).0,
             [admin.read(&format!("/alarm/alarms/{}", own["id"].as_str().unwrap())).await]
         );
-        assert_eq!(told[0]["channel"], channel);
+        assert_eq!(received[0]["channel"], channel);
     }
     let session = admin.session().await;
     let reply = subscribe(&session, &format!("/managedobjects/{device}"), "managedObjects", "").await;
@@ -127,8 +127,8 @@ async fn sockets_and_clients_that_acknowledge_receive_the_list_too() {
         json!({"id": 9, "channel": "/meta/subscribe", "clientId": client}).as_object().unwrap().clone(),
     );
     assert_eq!(socket.ask(message).await["successful"], true);
-    let told = socket.messages(2).await;
-    assert_eq!(listed(&told).0[0]["id"], alarm["id"]);
+    let received = socket.messages(2).await;
+    assert_eq!(listed(&received).0[0]["id"], alarm["id"]);
 
     let session = admin.session_with(json!({"ext": {"ack": true}})).await;
     assert_eq!(subscribe(&session, "/alarms/*", "alarms", "").await["successful"], true);
@@ -196,8 +196,8 @@ async fn list_that_is_larger_than_the_queue_is_denied_and_the_session_stays() {
 
     let reply = subscribe(&session, "/events/*", "events", "pageSize=1").await;
     assert_eq!(reply["successful"], true, "{reply}");
-    let told = receive_list(&session).await;
-    assert_eq!(listed(&told).1, json!({"count": 1, "complete": false}));
+    let received = receive_list(&session).await;
+    assert_eq!(listed(&received).1, json!({"count": 1, "complete": false}));
 }
 
 #[tokio::test]

@@ -179,15 +179,15 @@ async fn end_of_a_batch_that_a_response_does_not_hold_comes_with_the_next_one() 
     }
     let (client, begin) = consume(&admin, "large", "88,billing").await;
 
-    let (mut told, mut position, mut responses) = (Vec::new(), begin[0], 0);
-    while told.len() < 50 {
+    let (mut received, mut position, mut responses) = (Vec::new(), begin[0], 0);
+    while received.len() < 50 {
         let (rows, last) = receive(&client, &format!("83,<c>,{position}")).await;
-        told.extend(rows.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")));
+        received.extend(rows.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")));
         (position, responses) = (last, responses + 1);
     }
 
     let expected = (0..5).flat_map(|n| (200..210).map(move |id| format!("{id},1,{n}")));
-    assert_eq!(told, expected.collect::<Vec<_>>());
+    assert_eq!(received, expected.collect::<Vec<_>>());
     assert!(responses > 1);
     client.send(&format!("83,<c>,{position}\n82,<c>,/alarms/*")).await;
     until_acknowledged(&admin, "billing").await;
@@ -204,14 +204,14 @@ async fn backlog_larger_than_a_queue_does_not_end_the_session() {
     // The device is slow, so the server could read everything.
     tokio::time::sleep(Duration::from_millis(500)).await;
 
-    let (mut told, mut position) = (String::new(), begin[0]);
-    while told.lines().count() < 20 {
+    let (mut received, mut position) = (String::new(), begin[0]);
+    while received.lines().count() < 20 {
         let (rows, last) = receive(&client, &format!("83,<c>,{position}")).await;
-        told.push_str(&rows);
+        received.push_str(&rows);
         position = last;
     }
 
-    assert_eq!(told, (0..20).map(|n| format!("200,1,{n}\n")).collect::<String>());
+    assert_eq!(received, (0..20).map(|n| format!("200,1,{n}\n")).collect::<String>());
 }
 
 #[tokio::test]
