@@ -92,9 +92,15 @@ async fn limits_of_the_tenant_bound_consumers_and_their_backlogs() {
 async fn changes_of_consumers_are_audited() {
     let (server, admin) = TestServer::shared().await.with_admin();
     consumer(&admin, "audited", &["/alarms/*"]).await;
+    let change = json!({"maxAge": 3600, "filter": "type eq 'a'"});
+    admin.put(&format!("{CONSUMERS}/audited"), &change).await.expect(200);
+    admin.put(&format!("{CONSUMERS}/audited"), &change).await.expect(200);
     admin.put(&format!("{CONSUMERS}/audited"), &json!({"position": "earliest"})).await.expect(200);
     admin.delete(&format!("{CONSUMERS}/audited")).await.expect(204);
     let records = server.audit_records("audited").await;
     let activities: Vec<_> = records.iter().map(|record| record["activity"].as_str().unwrap()).collect();
-    assert_eq!(activities, ["Consumer created", "Consumer moved", "Consumer deleted"]);
+    assert_eq!(activities, ["Consumer created", "Consumer changed", "Consumer moved", "Consumer deleted"]);
+    let changes = records[1]["changes"].as_array().unwrap().iter();
+    let changes: Vec<_> = changes.map(|one| (&one["attribute"], &one["newValue"])).collect();
+    assert_eq!(changes, [(&json!("maxAge"), &json!("3600")), (&json!("filter"), &json!("type eq 'a'"))]);
 }

@@ -133,9 +133,12 @@ pub async fn update_consumer(
         let journal = lock_journal(transaction, tenant).await?;
         let row = transaction.find(LOCK, &[&tenant.as_str(), &name]).await?;
         let (Some(journal), Some(row)) = (journal, row) else { return Err(unknown(name)) };
-        if change_settings(database, transaction, (tenant, name), (&row, patch)).await? {
-            // A reader begins anew with the filter.
+        let changed = change_settings(database, transaction, (tenant, name), (&row, patch)).await?;
+        if !changed.is_empty() {
+            // A reader begins anew with another filter.
             announcements.add(Change::Consumer(tenant.clone(), name.into()));
+            audit(transaction, administration, "Consumer", "Consumer changed", name.to_owned(), changed)
+                .await?;
         }
         if let Some(acknowledged) = patch.acknowledged.filter(|_| patch.seek.is_none()) {
             let position: JournalPosition = row.try_get(3)?;
@@ -159,13 +162,13 @@ pub async fn update_consumer(
     get_consumer(database, tenant, name).await
 }
 
-/// Changes the bounds and the filter of a consumer whose row is locked. Returns whether the filter changed.
+/// Changes the bounds and the filter of a consumer whose row is locked. Returns what changed.
 async fn change_settings(
     database: &Database,
     transaction: &Transaction<'_>,
     (tenant, name): (&TenantId, &str),
     (row, patch): (&Row, &ConsumerPatch),
-) -> Result<bool> {
+) -> Result<Vec<AttributeChange>> {
     let before = bounds(row.try_get(1)?, row.try_get(2)?);
     let after = patch.bounds(before);
     if after != before {
@@ -176,7 +179,13 @@ async fn change_settings(
     if (after, filter) != (before, old) {
         transaction.run(UPDATE, &[&tenant.as_str(), &name, &age, &bytes, &filter]).await?;
     }
-    Ok(filter != old)
+    let changed = [
+        ("maxAge", before.max_age.to_string(), after.max_age.to_string()),
+        ("maxBytes", before.max_bytes.to_string(), after.max_bytes.to_string()),
+        ("filter", old.unwrap_or_default().to_owned(), filter.unwrap_or_default().to_owned()),
+    ];
+    let changed = changed.iter().filter(|(_, before, after)| before != after);
+    Ok(changed.map(|(name, before, after)| AttributeChange::replaced(name, before, after)).collect())
 }
 
 /// Deletes a consumer and notifies its readers at all servers. The journal ends with the last one.
