@@ -93,8 +93,8 @@ async fn server_that_stops_does_not_wait_for_a_file_that_the_database_holds_up()
     tokio::spawn(connection);
     blocker.batch_execute("BEGIN; LOCK TABLE new_device_requests IN EXCLUSIVE MODE").await.unwrap();
     let mut connection = send_file(&server, &admin, "ID\nslow1\n".to_owned()).await;
-    let waiting =
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'new_device_requests'::regclass";
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'new_device_requests'::regclass \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     until("a row that waits for the lock", async || {
         database.query(waiting, &[]).await[0].get::<_, i64>(0) > 0
     })

@@ -9,7 +9,7 @@ async fn write_to_a_database_that_accepts_reads_only_is_to_be_retried_and_reads_
     let (server, admin, device) = server.with_device("pump").await;
     let connections = async || {
         let statement = "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'platform %' AND \
-            query LIKE '-- Raises the alarms%'";
+            datname = current_database() AND query LIKE '-- Raises the alarms%'";
         let rows = server.database().query(statement, &[]).await;
         rows.iter().map(|row| row.get::<_, i32>(0)).collect::<Vec<_>>()
     };

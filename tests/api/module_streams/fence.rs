@@ -12,7 +12,7 @@ const COPIES: &str = "module copies;
 const TAKE_OVER: &str = "UPDATE module_leases SET process = 0, fence = fence + 1, fed_at = now(), \
     leased_until = now() + interval '1 hour'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
-    WHERE query LIKE '%hold_module_lease%' AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()";
+    WHERE query LIKE '%hold_module_lease%' AND wait_event_type = 'Lock' AND datname = current_database()";
 const TIME: &str = "2024-03-10T02:30:00.000+01:00";
 
 #[tokio::test]

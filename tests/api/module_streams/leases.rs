@@ -75,7 +75,8 @@ async fn write_waits_for_a_take_over_under_way_and_is_refused_by_it() {
     other.execute(TAKE_OVER, &[]).await.unwrap();
 
     let commit = async {
-        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
+            current_database()";
         while other.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
         other.batch_execute("COMMIT").await.unwrap();
     };

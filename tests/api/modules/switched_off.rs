@@ -158,7 +158,8 @@ async fn module_stops_at_once_though_that_can_be_written_only_later() {
     for value in 0..10 {
         measure(&admin, &device, value).await;
     }
-    let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted \
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     until("the module that is switched off", async || {
         server.database().query(waits, &[]).await[0].get::<_, i64>(0) > 0
     })

@@ -7,7 +7,8 @@ use super::*;
 /// Locks the table in which a server reads the rights of users whose rights were withdrawn.
 const LOCK: &str = "BEGIN; LOCK TABLE group_members IN ACCESS EXCLUSIVE MODE";
 /// Counts the statements that wait for this lock.
-const WAITING: &str = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
+    WHERE wait_event_type = 'Lock' AND datname = current_database()";
 
 /// The number of times that a session goes to another server and back.
 const ROUNDS: usize = 10;

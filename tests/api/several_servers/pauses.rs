@@ -82,7 +82,8 @@ async fn response_to_a_ping_that_came_during_a_pause_is_not_missed() {
     tokio::spawn(connection);
     blocker.batch_execute("BEGIN; LOCK TABLE servers IN SHARE MODE").await.unwrap();
     until("a ping that waits", async || {
-        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'servers'::regclass";
+        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'servers'::regclass \
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
         !database.query(waiting, &[]).await.is_empty()
     })
     .await;

@@ -5,6 +5,10 @@ use std::pin::pin;
 use super::*;
 use crate::harness::tenants::management;
 
+/// The statements that wait for the lock of a table in this database. Other tests have databases in the same cluster.
+const WAITING: &str = "FROM pg_locks WHERE NOT granted AND locktype = 'relation' \
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 #[tokio::test]
 async fn slow_reads_of_a_tenant_leave_connections_for_another() {
     let database = TestDatabase::create().await;
@@ -27,8 +31,7 @@ async fn slow_reads_of_a_tenant_leave_connections_for_another() {
         })
         .collect();
     until("reads that wait for the lock", async || {
-        let waiting = "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'relation'";
-        !database.query(waiting, &[]).await.is_empty()
+        !database.query(&format!("SELECT pid {WAITING}"), &[]).await.is_empty()
     })
     .await;
 
@@ -45,9 +48,8 @@ async fn slow_reads_of_a_tenant_leave_connections_for_another() {
 
 /// Ends one of the reads that wait for a lock, which frees its connection.
 async fn end_one_read(database: &TestDatabase) {
-    let end =
-        "SELECT pg_cancel_backend(pid) FROM pg_locks WHERE NOT granted AND locktype = 'relation' LIMIT 1";
-    until("a read that waits for the lock", async || !database.query(end, &[]).await.is_empty()).await;
+    let end = format!("SELECT pg_cancel_backend(pid) {WAITING} LIMIT 1");
+    until("a read that waits for the lock", async || !database.query(&end, &[]).await.is_empty()).await;
 }
 
 #[tokio::test]
