@@ -177,7 +177,7 @@ pub(super) const OF_ACCOUNTS: &[Noun] = &[
     },
     Noun {
         name: "consumer",
-        about: "Named consumers of notifications, which get everything even after days without a connection",
+        about: "Named consumers of notifications, which miss nothing",
         verbs: &[
             (List, "listConsumers"),
             (Get, "getConsumer"),

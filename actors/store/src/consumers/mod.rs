@@ -133,13 +133,7 @@ pub async fn update_consumer(
         let journal = lock_journal(transaction, tenant).await?;
         let row = transaction.find(LOCK, &[&tenant.as_str(), &name]).await?;
         let (Some(journal), Some(row)) = (journal, row) else { return Err(unknown(name)) };
-        let changed = change_settings(database, transaction, (tenant, name), (&row, patch)).await?;
-        if !changed.is_empty() {
-            // A reader begins anew with another filter.
-            announcements.add(Change::Consumer(tenant.clone(), name.into()));
-            audit(transaction, administration, "Consumer", "Consumer changed", name.to_owned(), changed)
-                .await?;
-        }
+        let mut changed = change_settings(database, transaction, (tenant, name), (&row, patch)).await?;
         if let Some(acknowledged) = patch.acknowledged.filter(|_| patch.seek.is_none()) {
             let position: JournalPosition = row.try_get(3)?;
             if acknowledged > position {
@@ -150,11 +144,14 @@ pub async fn update_consumer(
         if let Some(start) = patch.seek {
             let place = find_place(transaction, tenant, &journal, start).await?;
             move_to(transaction, tenant, name, place).await?;
-            announcements.add(Change::Consumer(tenant.clone(), name.into()));
             let (from, to) = (row.try_get::<_, i64>(3)?.to_string(), place.position.to_string());
-            let what = AttributeChange::replaced("position", &from, &to);
-            audit(transaction, administration, "Consumer", "Consumer moved", name.to_owned(), vec![what])
-                .await?;
+            changed.push(AttributeChange::replaced("position", &from, &to));
+        }
+        if !changed.is_empty() {
+            // A reader begins anew with another filter, and at another position.
+            announcements.add(Change::Consumer(tenant.clone(), name.into()));
+            let activity = if patch.seek.is_some() { "Consumer moved" } else { "Consumer changed" };
+            audit(transaction, administration, "Consumer", activity, name.to_owned(), changed).await?;
         }
         Ok(())
     })
