@@ -206,21 +206,14 @@ impl Handler<Connect> for SessionActor {
 impl SessionActor {
     /// Holds the connect or responds to it.
     pub(super) fn connect(&mut self, connect: Connect<ReplyTo>, ctx: &mut SessionContext) {
+        let batch = connect.acknowledged.and_then(AcknowledgedTo::batch);
         if self.may_be_elsewhere(&connect.user) {
-            return drop(
-                connect
-                    .reply_to
-                    .send(ConnectResponse::not_now(connect.acknowledged.and_then(AcknowledgedTo::batch))),
-            );
+            return drop(connect.reply_to.send(ConnectResponse::not_now(batch)));
         }
         if self.is_leaving() && !self.is_missed() && *self.user == *connect.user {
             // The client has used another server meanwhile, and will continue the session there (B-13), with its
             // numbers. So this response repeats the number that the client has (B-22b).
-            return drop(
-                connect
-                    .reply_to
-                    .send(ConnectResponse::empty(connect.acknowledged.and_then(AcknowledgedTo::batch))),
-            );
+            return drop(connect.reply_to.send(ConnectResponse::empty(batch)));
         }
         if !self.belongs_to(&connect.user) {
             return drop(connect.reply_to.send(ConnectResponse::unknown_client()));

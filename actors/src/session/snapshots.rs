@@ -149,8 +149,9 @@ impl SessionActor {
         let patterns = [Pattern::Exact(channel), Pattern::All(channel.resource)];
         let publications = self.environment.transfers.database().publications();
         let mut admission = Admission::LeaveOut;
-        let content = Content::of_message(notification.json());
-        let matches = |filter: &Arc<NotificationFilter>| filter.matches(&content);
+        // Only a filter needs the parsed message.
+        let matches =
+            |filter: &Arc<NotificationFilter>| filter.matches(&Content::of_message(notification.json()));
         let receives = |subscription: &&Subscription| {
             patterns.contains(&subscription.pattern) && subscription.filter.as_ref().is_none_or(matches)
         };
@@ -252,7 +253,7 @@ impl SessionActor {
         }
     }
 
-    /// Returns what the lists show, for the next place of the session.
+    /// Takes what the lists show from the session, so that it moves to another server with the session.
     pub(super) fn take_shown(&mut self) -> Vec<(Pattern, Arc<ShownTransactions>)> {
         let channels = self.snapshots.take().map(|snapshots| snapshots.channels).unwrap_or_default();
         let shown = |(pattern, stage)| match stage {

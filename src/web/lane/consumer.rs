@@ -7,12 +7,12 @@ use actix_web::http::header;
 use platform_store::shares;
 
 use super::request::Request;
-use super::response::{LaneResponse, Outgoing, count, for_pages, identify};
+use super::response::{LaneResponse, Outgoing, for_pages, identify, record};
 use crate::api::consumer_notifications;
 use crate::auth::Caller;
 use crate::http::error::Result;
 use crate::http::head::Head;
-use crate::requests::log::{RequestLog, X_REQUEST_ID};
+use crate::requests::log::RequestLog;
 
 const BEGINNING: &str = "/notification/consumers/";
 const END: &str = "/notifications";
@@ -50,14 +50,7 @@ pub(super) fn poll(
         };
         let mut response = read.unwrap_or_else(|refusal| refusal);
         let identity = caller.as_ref().ok().map(Caller::identity);
-        let (path, took) = (&request.lane.paths[request.outline.path], begun.elapsed());
-        path.durations.record(response.status(), took);
-        let log = request.state::<RequestLog>();
-        log.completed(&request, response.status(), identity.as_deref(), &id, took);
-        if let Some(identity) = identity.as_deref() {
-            count(identity, &request);
-        }
-        response.headers_mut().insert(X_REQUEST_ID, id);
+        record(&request, identity.as_deref(), (id, begun.elapsed()), &mut response);
         let for_pages = for_pages(&request).await;
         LaneResponse::Now(Outgoing::rendered(response, closes, for_pages, &request.lane.config), closes)
     }

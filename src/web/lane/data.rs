@@ -9,22 +9,21 @@ use platform_store::shares;
 
 use super::NewData;
 use super::request::Request;
-use super::response::{LaneResponse, Outgoing, count, for_pages, identify};
+use super::response::{LaneResponse, Outgoing, for_pages, identify, record};
 use crate::api::{alarms, events, measurements};
 use crate::auth::Caller;
 use crate::http::body::WholeBody;
 use crate::http::error::Result;
 use crate::http::head::Head;
 use crate::http::held_bytes::{HeldBytes, LARGE};
-use crate::requests::log::{RequestLog, X_REQUEST_ID};
+use crate::requests::log::RequestLog;
 
 /// Creates the objects in the request and returns the response. Requests of the lane do not pass through
 /// [`middleware`](crate::requests::middleware), so this function records metrics, log, statistics and CORS headers
 /// itself.
 pub(super) async fn create(new: NewData, known: Option<Result<Caller>>, request: Request) -> LaneResponse {
     let begun = Instant::now();
-    let log = request.state::<RequestLog>();
-    let id = log.id(&request);
+    let id = request.state::<RequestLog>().id(&request);
     let (caller, closes) = identify(known, &request).await;
     let identity = caller.as_ref().ok().map(Caller::identity);
     let created = match caller {
@@ -32,13 +31,7 @@ pub(super) async fn create(new: NewData, known: Option<Result<Caller>>, request:
         Err(error) => Err(error),
     };
     let mut response = created.unwrap_or_else(|error| error.answer(&request));
-    let (path, took) = (&request.lane.paths[request.outline.path], begun.elapsed());
-    path.durations.record(response.status(), took);
-    log.completed(&request, response.status(), identity.as_deref(), &id, took);
-    if let Some(identity) = identity.as_deref() {
-        count(identity, &request);
-    }
-    response.headers_mut().insert(X_REQUEST_ID, id);
+    record(&request, identity.as_deref(), (id, begun.elapsed()), &mut response);
     let for_pages = for_pages(&request).await;
     LaneResponse::Now(Outgoing::rendered(response, closes, for_pages, &request.lane.config), closes)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_http::ServiceConfig;
 use actix_web::HttpResponse;
@@ -27,7 +27,7 @@ use crate::http::error::Result;
 use crate::http::head::Head as _;
 use crate::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 use crate::realtime::Text;
-use crate::requests::log::X_REQUEST_ID;
+use crate::requests::log::{RequestLog, X_REQUEST_ID};
 
 /// The maximum number of slices in one write.
 const SLICES: usize = 64;
@@ -140,6 +140,22 @@ pub(super) fn with_id(headers: Option<Box<HeaderMap>>, id: Option<HeaderValue>) 
 pub(super) fn count(caller: &Identity, request: &Request) {
     let statistics = request.lane.components.platform.database().statistics();
     statistics.add_request(&caller.tenant, 1, application_key(request).is_none());
+}
+
+/// Records a request that a handler of the API has served in metrics, log and statistics, and adds its id to the
+/// response.
+pub(super) fn record(
+    request: &Request,
+    caller: Option<&Identity>,
+    (id, took): (HeaderValue, Duration),
+    response: &mut HttpResponse,
+) {
+    request.lane.paths[request.outline.path].durations.record(response.status(), took);
+    request.state::<RequestLog>().completed(request, response.status(), caller, &id, took);
+    if let Some(caller) = caller {
+        count(caller, request);
+    }
+    response.headers_mut().insert(X_REQUEST_ID, id);
 }
 
 /// Computes the response to a request. `known` is the caller, if no database query is needed to authenticate it.

@@ -1,16 +1,22 @@
 //! `/meta/subscribe` and `/meta/unsubscribe`: which channels a caller may receive (B-01, B-16, B-17).
 
+use std::sync::Arc;
+
 use actix::Addr;
 use platform_actors::session::{
     self, IsOwnedBy, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
 use platform_actors::{Holders, Names};
 use platform_model::realtime::bayeux::{Pattern, RequestMessage, error};
+use platform_model::realtime::filter::NotificationFilter;
 
 use super::moved::Known;
 use super::{Exchange, Replies};
 use crate::auth::Caller;
 use crate::http::error::Result;
+
+/// The channels of a subscription, and the filter of their notifications.
+type Wanted = (Vec<Pattern>, Option<Arc<NotificationFilter>>);
 
 impl Exchange<'_> {
     /// Subscribes to one channel or several. Either all subscriptions succeed or none.
@@ -28,15 +34,13 @@ impl Exchange<'_> {
         if !session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false) {
             return Ok(Known::No);
         }
-        let filter = message.filter().map_err(|error| format!("403::{error}"));
-        let (patterns, filter) =
-            match self.patterns(message).map_err(str::to_owned).and_then(|p| Ok((p, filter?))) {
-                Ok(subscription) => subscription,
-                Err(error) => {
-                    replies.refuse(message, Some(channel), &error, None);
-                    return Ok(Known::Yes);
-                }
-            };
+        let (patterns, filter) = match self.wanted(message) {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                replies.refuse(message, Some(channel), &error, None);
+                return Ok(Known::Yes);
+            }
+        };
         if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
             || !self.name_deployed_modules(&caller, &patterns).await?
         {
@@ -86,6 +90,16 @@ impl Exchange<'_> {
             _ => return Known::No,
         }
         Known::Yes
+    }
+
+    /// Returns the channels that a message subscribes to, and the filter of their notifications.
+    ///
+    /// # Errors
+    /// The Bayeux error of the first value that is invalid.
+    fn wanted(&self, message: &RequestMessage<'_>) -> std::result::Result<Wanted, String> {
+        let patterns = self.patterns(message)?;
+        let filter = message.filter().map_err(|error| format!("403::{error}"))?;
+        Ok((patterns, filter))
     }
 
     fn patterns(&self, message: &RequestMessage<'_>) -> std::result::Result<Vec<Pattern>, &'static str> {
