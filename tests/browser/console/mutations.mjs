@@ -108,6 +108,7 @@ const FAULTS = [
   ["a silent connection looks live", "live.ts", "const SILENCE_MS = 13_000;", "const SILENCE_MS = 60_000;", "silent connection"],
   ["cards have no standing", "ui/loaded.tsx", "<Standing of={props.of} every={props.every} />", "", "every card says"],
   ["a window is read once", "pages/tenants/usage.tsx", "[address]);\n  useEvery(LIMIT_SECONDS, limits.reload);", "[address]);", "windows say"],
+  ["a button that does nothing", "ui/loaded.tsx", "<Button onClick={reload}>Try again", "<Button onClick={() => {}}>Try again", "that failed can be repeated"],
   ["live writes are always live", "ui/standing.tsx", 'if (connection.value.state === "live") return', "if (connection.value) return", "during a cut"],
   ["a seventh line looks like the first", "ui/lines.tsx", "Math.floor(index / COLORS.length) % DASHES.length", "0", "told apart"],
   ["an axis has no unit", "pages/device/charts.tsx", "unit={panel.unit}", "", "told apart"],
