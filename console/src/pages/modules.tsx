@@ -1,7 +1,7 @@
 // Event-processing modules: their texts, their errors, their rows.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { call, get, path } from "../api";
 import { useArrivals } from "../arrivals";
 import { useList } from "../list";
@@ -104,7 +104,7 @@ function Editor({ module, onChanged }: { module?: Module; onChanged: () => void 
     isChanged.current = changed;
     unsaved.value = changed ? "the text of the module" : null;
   };
-  useEffect(() => () => setChanged(false), []);
+  useLayoutEffect(() => () => setChanged(false), []);
   const mayChange = can("ROLE_CEP_MANAGEMENT_ADMIN");
   const place = placeOf(mistake.value);
   const deploy = async () => {

@@ -1,7 +1,7 @@
 // A window over the page.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { leaving, unsaved } from "../router";
 import { Button } from "./button";
 import { Icon } from "./icon";
@@ -16,12 +16,11 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     const shown = dialog.current!;
     shown.showModal();
     // The browser then returns the focus to where it was.
-    return () => {
-      shown.close();
-      if (isChanged.current) unsaved.value = null;
-    };
+    return () => shown.close();
   }, []);
   const isChanged = useRef(false);
+  // Whoever leaves the page together with the window is not asked about what was sent or discarded.
+  useLayoutEffect(() => () => isChanged.current && (unsaved.value = null), []);
   const note = (event: Event) => {
     if (!(event.target as HTMLElement).closest("form[data-kept]")) return;
     isChanged.current = true;

@@ -180,11 +180,16 @@ impl Deployments {
     /// Reacts to a module of the tenant that was deployed through this process: it runs the tenant's modules from now
     /// on, unless another process does. Returns when the running modules are the deployed ones.
     pub(crate) async fn deployed(self: &Arc<Self>, tenant: &TenantId) {
-        let taken = self.take(tenant).await;
-        if let Err(error) = taken {
+        self.acquire_lease(tenant).await;
+        self.changed(tenant).await;
+    }
+
+    /// Acquires the lease of a tenant's modules, unless another process holds it. A lease without deployed modules is
+    /// given back by the next check.
+    pub(crate) async fn acquire_lease(self: &Arc<Self>, tenant: &TenantId) {
+        if let Err(error) = self.take(tenant).await {
             tracing::debug!(%error, tenant.id = %tenant, "the lease of the modules cannot be acquired now");
         }
-        self.changed(tenant).await;
     }
 
     /// Reacts to modules of the tenant that changed through this process. Returns when the running modules are the
