@@ -127,7 +127,7 @@ export class Stage {
    * `isBeside` belongs to a flow that runs at the same time as others.
    */
   async visitor({ width = 1280, height = 800, scale = 1, scheme = "light", zone, relay = this.relay, isBeside = false } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true });
+    const context = await this.browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale, colorScheme: scheme, timezoneId: zone, locale: "en-GB", acceptDownloads: true, reducedMotion: "reduce" });
     context.setDefaultTimeout(SOON);
     if (this.files) await context.route(({ pathname }) => pathname === "/" || pathname.startsWith("/console/"), (route) => this.#serve(route));
     const visitor = new Visitor(this, context, await context.newPage(), `http://127.0.0.1:${relay.port}`);
