@@ -19,8 +19,12 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     return () => shown.close();
   }, []);
   const isChanged = useRef(false);
-  // Whoever leaves the page together with the window is not asked about what was sent or discarded.
-  useLayoutEffect(() => () => isChanged.current && (unsaved.value = null), []);
+  const forget = () => {
+    if (isChanged.current) unsaved.value = null;
+    isChanged.current = false;
+  };
+  // Whoever leaves the page together with the window is not asked about what was sent.
+  useLayoutEffect(() => forget, []);
   const note = (event: Event) => {
     if (!(event.target as HTMLElement).closest("form[data-kept]")) return;
     isChanged.current = true;
@@ -28,7 +32,10 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   };
   const close = async (event: Event) => {
     event.preventDefault();
-    if (!isChanged.current || (await leaving.ask(LOST))) dialog.current?.close();
+    if (isChanged.current && !(await leaving.ask(LOST))) return;
+    // The browser reports the end of the window later, and the user may leave the page before.
+    forget();
+    dialog.current?.close();
   };
   return (
     <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>

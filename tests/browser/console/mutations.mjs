@@ -56,7 +56,7 @@ const FAULTS = [
   ["back does not undo a filter", "router.ts", 'history.pushState({ key: newKey() }, "", changed(changes));', 'history.replaceState(history.state, "", changed(changes));', "back returns"],
   ["the focus is lost with its row", "ui/focus.ts", "(control ?? list.current).focus({ preventScroll: true });", "", "focus stays"],
   ["text is thrown away by a click", "router.ts", "if (what && location.hash !== shown) {", "if (false) {", "unsaved text"],
-  ["text is thrown away by Escape", "ui/dialog.tsx", "if (!isChanged.current || (await leaving.ask(LOST)))", "if (true)", "unsaved text"],
+  ["text is thrown away by Escape", "ui/dialog.tsx", "if (isChanged.current && !(await leaving.ask(LOST))) return;", "", "unsaved text"],
   ["alarms without an id are rows", "values/merge.ts", "if (!id) continue;", "", "not stored"],
   ["cancel does nothing", "parts/why.tsx", 'body: { status: "FAILED", failureReason', 'body: { failureReason', "has an age"],
   ["late values are the newest", "values/series.ts", "if (at >= before) {", "if (true) {", "arrives late"],
