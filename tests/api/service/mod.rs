@@ -85,7 +85,11 @@ impl Behind {
     async fn called(&self) -> (RawConnection, RawConnection) {
         let (mut client, lines) = self.client().await;
         client.send(format!("GET /service/rules/x HTTP/1.1\r\n{lines}\r\n")).await;
-        (client, self.asked().await.0)
+        let (service, _) = tokio::select! {
+            asked = self.asked() => asked,
+            head = client.read_until("\r\n\r\n") => panic!("the platform itself responds: {head}"),
+        };
+        (client, service)
     }
 
     /// Sets the route of the microservice to its listener, with a base path.

@@ -12,6 +12,8 @@ async function at(stage, page) {
 
 export async function a_query_is_completed_with_the_keyboard(stage) {
   const visitor = await at(stage, "devices");
+  // On a busy machine, a query is sent before it is complete, and is 422.
+  visitor.expectsCuts = true;
   const { page } = visitor;
   await visitor.sees("meter 002");
   const field = page.getByRole("combobox", { name: "Name or query" });
