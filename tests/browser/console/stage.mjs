@@ -183,6 +183,14 @@ export class Visitor {
     return this.page.getByText(text).first().waitFor();
   }
 
+  /** Repeats `send` until the page shows a text, because a page does not show when the server accepted its subscription. */
+  async seesWhatIsSent(text, send) {
+    await eventually(`the page shows ${text}`, async () => {
+      await send();
+      return (await this.page.getByText(text).count()) > 0;
+    });
+  }
+
   button(name) {
     return this.page.getByRole("button", { name, exact: false });
   }

@@ -143,9 +143,7 @@ export async function a_module_is_deployed_shows_its_rows_and_is_deleted(stage) 
   await visitor.button("Deploy").click();
   await visitor.sees("The module console_test runs.");
   await visitor.sees("No statement gave a row since this page was opened.");
-  await visitor.page.waitForTimeout(500);
-  await stage.fleet.measure(stage.fleet.devices[12].id, 95.5);
-  await visitor.sees('{"degrees":95.5');
+  await visitor.seesWhatIsSent('{"degrees":95.5', () => stage.fleet.measure(stage.fleet.devices[12].id, 95.5));
   await visitor.button("Undeploy").click();
   await visitor.sees("It no longer runs.");
   await visitor.button("Delete").click();

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
+import { eventually } from "../stage.mjs";
 
 const VIEWER = "viewer-secret";
 
@@ -238,7 +239,7 @@ export async function a_narrow_window_has_a_menu(stage) {
   await visitor.button("Menu").click();
   await visitor.page.getByRole("link", { name: "Alarms", exact: true }).click();
   await visitor.page.getByRole("heading", { level: 1, name: "Alarms" }).waitFor();
-  assert.equal(await visitor.page.getByRole("link", { name: "Registration" }).isVisible(), false, "the menu is closed again");
+  await visitor.page.getByRole("link", { name: "Registration" }).waitFor({ state: "hidden" });
   await visitor.leave();
 }
 
@@ -252,7 +253,7 @@ export async function the_keyboard_is_enough(stage) {
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Overview", "the heading has the focus");
+  await eventually("the heading has the focus", () => page.evaluate(() => document.activeElement.textContent === "Overview"));
   await page.getByRole("link", { name: "Devices", exact: true }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
