@@ -54,7 +54,10 @@ pub async fn route(
         address: address.map(Into::into),
         none: address.is_none(),
     };
-    perform(&store, &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())
+    let outcome = perform(&store, &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())?;
+    // Otherwise the next request may still go to the address of the test before.
+    store.wait_until_applied().await.map_err(|error| error.to_string())?;
+    Ok(outcome)
 }
 
 /// Returns the value of a header in a response or request head.
