@@ -2,6 +2,7 @@
 
 use platform_model::limits::Limits;
 use platform_operator::administration::applications::perform;
+use platform_operator::administration::in_force::wait_if_announced;
 use platform_operator::cli::{ApplicationRoute, ApplicationTask};
 use platform_store::{Connections, Database};
 use serde_json::json;
@@ -56,7 +57,7 @@ pub async fn route(
     };
     let outcome = perform(&store, &ApplicationTask::Route(route)).await.map_err(|error| error.to_string())?;
     // Otherwise the next request may still go to the address of the test before.
-    store.wait_until_applied().await.map_err(|error| error.to_string())?;
+    wait_if_announced(&store).await;
     Ok(outcome)
 }
 
