@@ -93,12 +93,14 @@ fn help_cites_no_rule() {
     let mut commands = vec![Vec::new()];
     while let Some(command) = commands.pop() {
         // Hundreds of processes take seconds, so two run at a time.
-        let [short, text] = ["-h", "--help"].map(|flag| start_help(&command, flag)).map(text_of);
-        for page in [&short, &text] {
+        let started = ["-h", "--help"].map(|flag| (flag, start_help(&command, flag)));
+        let [short, long] = started.map(|(flag, program)| (flag, text_of(program, &command, flag)));
+        for (flag, page) in [&short, &long] {
             let cited: Vec<&str> = codes(page).collect();
-            assert!(cited.is_empty(), "the help of platform {} cites {cited:?}", command.join(" "));
+            assert!(cited.is_empty(), "platform {} {flag} cites {cited:?}", command.join(" "));
             pages += 1;
         }
+        let (_, text) = long;
         let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1);
         let listed = listed.take_while(|line| line.starts_with("  "));
         let names = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
@@ -117,13 +119,19 @@ fn codes_are_distinguished_from_other_words() {
 /// Starts `platform <command> <flag>`.
 fn start_help(command: &[String], flag: &str) -> Child {
     let mut program = Command::new(env!("CARGO_BIN_EXE_platform"));
-    program.args(command).arg(flag).stdout(Stdio::piped()).spawn().expect("the program starts")
+    program
+        .args(command)
+        .arg(flag)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
 }
 
-/// Returns what a program prints until its end.
-fn text_of(program: Child) -> String {
+/// Returns what `platform <command> <flag>` prints until its end.
+fn text_of(program: Child, command: &[String], flag: &str) -> String {
     let output = program.wait_with_output().expect("the program prints");
-    assert!(output.status.success(), "{output:?}");
+    assert!(output.status.success(), "{command:?} {flag}: {output:?}");
     String::from_utf8(output.stdout).expect("help is text")
 }
 
