@@ -58,6 +58,8 @@ pub struct ConsumerReader {
     sent: JournalPosition,
     /// When the consumer was last moved.
     passed: Instant,
+    /// Whether the session of the reader is checked when rights change.
+    is_checked_by_session: bool,
     /// The bytes that its backlog may have.
     max_bytes: i64,
     missed: Option<Missed>,
@@ -134,6 +136,7 @@ impl ConsumerReader {
             acknowledged: place,
             sent: 0,
             passed: Instant::now(),
+            is_checked_by_session: false,
             max_bytes,
             missed,
             newest,
@@ -161,6 +164,13 @@ impl ConsumerReader {
     /// acknowledge.
     pub(crate) fn skip(&mut self, to: JournalPosition) {
         (self.skipped, self.sent) = (to, to);
+    }
+
+    /// Leaves changed rights to the session, whose subscriptions are the channels of the consumer: it ends only if its
+    /// user lost a right (B-18b). Returns whether rights may have changed before this, which nobody has checked.
+    pub(crate) fn leave_rights_to_session(&mut self) -> bool {
+        self.is_checked_by_session = true;
+        self.signal.rights_changed()
     }
 
     /// Returns what the consumer missed and has not acknowledged.
@@ -315,8 +325,8 @@ impl ConsumerReader {
         match self.signal.take() {
             None => Ok(None),
             Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
-            Some(Reason::Rights) => Ok(Some(Interruption::Changed)),
-            Some(Reason::Changed) => {
+            Some(Reason::Rights) if !self.is_checked_by_session => Ok(Some(Interruption::Changed)),
+            Some(Reason::Rights | Reason::Changed) => {
                 let unseen = self.signal.unless_seen();
                 let (readers, consumer) = (&self.readers, &*self.consumer);
                 let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;

@@ -62,6 +62,11 @@ impl Signal {
         }
     }
 
+    /// Returns whether rights may have changed since the reader looked last.
+    pub(super) fn rights_changed(&self) -> bool {
+        self.state.load(Ordering::Acquire) & RIGHTS > 0
+    }
+
     /// Notes the change again when the result is dropped, unless it was seen by then.
     pub(super) fn unless_seen(&self) -> Unseen<'_> {
         Unseen(Some(self))

@@ -126,11 +126,14 @@ impl SessionConsumer {
 impl Handler<Consume> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, Consume(reader): Consume, ctx: &mut Self::Context) {
+    fn handle(&mut self, Consume(mut reader): Consume, ctx: &mut Self::Context) {
         let (sender, acknowledged) = mpsc::unbounded_channel();
         let channels = reader.channels().to_vec();
         // If a right to one of the channels is lost, the session ends like one that subscribed to them.
         self.subscriptions = channels.iter().cloned().map(Subscription::from).collect();
+        if reader.leave_rights_to_session() {
+            return ctx.stop();
+        }
         self.consumer = Some(Box::new(SessionConsumer {
             name: reader.consumer().into(),
             channels,
@@ -196,6 +199,7 @@ impl SessionActor {
             match ConsumerReader::begin(readers, new).await {
                 Ok(mut reader) => {
                     reader.skip(read);
+                    reader.leave_rights_to_session();
                     feed(reader, session, acknowledged, window).await;
                 }
                 Err(Error::Conflict { .. }) => session.do_send(Superseded),

@@ -45,6 +45,24 @@ async fn session_continues_where_the_one_before_acknowledged() {
 }
 
 #[tokio::test]
+async fn session_ends_with_the_right_to_its_channels_and_with_no_other_change_of_rights() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let user = server.user_with("reader", &["ROLE_ALARM_READ", "ROLE_EVENT_READ"]).await;
+    let roles = "/user/<tenant>/users/reader/roles";
+    consumer(&user, "queue", &["/events/*"]).await;
+    let session = user.session_with(consuming("queue")).await;
+
+    admin.delete(&format!("{roles}/ROLE_ALARM_READ")).await.expect(204);
+    let alarms = json!({"role": {"self": "/user/roles/ROLE_ALARM_READ"}});
+    admin.post(roles, &alarms).await.expect(201);
+    admin.create_event(&device, "one").await;
+    assert_eq!(kinds(&connect(&session, 0).await.0), ["one"]);
+
+    admin.delete(&format!("{roles}/ROLE_EVENT_READ")).await.expect(204);
+    assert!(!session.is_known().await);
+}
+
+#[tokio::test]
 async fn more_notifications_than_a_queue_holds_arrive_in_order() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     consumer(&admin, "queue", &["/events/*"]).await;
