@@ -31,8 +31,7 @@ async fn start_makes_the_partitions_of_this_and_the_next_three_months_and_a_rest
 #[tokio::test]
 async fn server_waits_for_another_one_that_makes_partitions() {
     let database = TestDatabase::create().await;
-    let connections = platform_store::Connections { reads: 1, devices: 1 };
-    let store = platform_store::Database::new(database.url(), connections, &Default::default()).unwrap();
+    let store = database.open();
     // Longer than the limit for the lock of the table.
     let other = "SELECT pg_advisory_lock(hashtext('measurements')), pg_sleep(0.8)";
     let locked = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = \

@@ -1,15 +1,12 @@
 //! `platform admin application route`: only the operator sets the address of a microservice.
 
-use platform_model::limits::Limits;
 use platform_operator::administration::applications::perform;
 use platform_operator::cli::ApplicationTask;
-use platform_store::{Connections, Database};
 
 use super::*;
 
 async fn listed(database: &TestDatabase) -> String {
-    let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
-    perform(&store.unwrap(), &ApplicationTask::Routes).await.unwrap()
+    perform(&database.open(), &ApplicationTask::Routes).await.unwrap()
 }
 
 #[tokio::test]

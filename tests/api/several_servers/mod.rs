@@ -19,7 +19,6 @@ mod signatures;
 mod snapshots;
 mod stops;
 
-use platform_store::Database;
 use platform_store::realtime::servers::{State, list_servers, set_state};
 
 use crate::harness::prelude::*;
@@ -68,15 +67,9 @@ pub(crate) fn told(answer: &[Value]) -> Vec<String> {
     notifications(answer).iter().map(|told| id(&told["data"]["data"])).collect()
 }
 
-/// Opens the database as commands do.
-pub(crate) fn store_of(database: &TestDatabase) -> Database {
-    let connections = platform_store::Connections { reads: 1, devices: 1 };
-    Database::new(database.url(), connections, &platform_model::limits::Limits::default()).unwrap()
-}
-
 /// Drains a server or ends its draining, as an operator does.
 pub(crate) async fn set_state_of(server: &TestServer, state: State) {
-    let database = store_of(server.database());
+    let database = server.database().open();
     let port = server.address().port().to_string();
     let listed = list_servers(&database).await.unwrap();
     let slot = listed.into_iter().find_map(|server| server.address.ends_with(&port).then_some(server.slot));

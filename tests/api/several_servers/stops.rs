@@ -158,7 +158,7 @@ async fn stored_session_ends_when_its_user_gets_a_new_password() {
 
     let tenant = TenantId::parse("main").unwrap();
     let by = Administration::of_operator(tenant, 1);
-    update_password(&store_of(&database), &by, "joe", "another hash").await.unwrap();
+    update_password(&database.open(), &by, "joe", "another hash").await.unwrap();
 
     let server = TestServer::start_on(&database, |_| {}).await;
     assert!(server.admin().resume(&of_admin.client).is_known().await);

@@ -285,10 +285,19 @@ impl TestDatabase {
     /// session that moves between two servers meanwhile may escape both.
     pub async fn notify_user(&self, name: &str) {
         self.announce(&format!("main/{name}")).await;
-        let connections = Connections { reads: 1, devices: 1 };
-        let database = Database::new(&self.url, connections, &Limits::default()).unwrap();
-        database.sign_with(self.key().messages().clone()).await.unwrap();
-        database.wait_until_applied().await.unwrap();
+        self.until_applied().await;
+    }
+
+    /// Waits until every running server has applied the changes that were committed before.
+    pub async fn until_applied(&self) {
+        let store = self.open();
+        store.sign_with(self.key().messages().clone()).await.unwrap();
+        store.wait_until_applied().await.unwrap();
+    }
+
+    /// Opens the database with few connections, as commands do.
+    pub fn open(&self) -> Database {
+        Database::new(&self.url, Connections { reads: 1, devices: 1 }, &Limits::default()).unwrap()
     }
 
     /// Returns the secret key of the servers on this database.

@@ -7,6 +7,7 @@ use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 
+use super::postgres::TestDatabase;
 use super::reference::Exchange;
 use super::{PATIENCE, ids};
 
@@ -41,12 +42,20 @@ pub struct Caller {
 pub(super) struct RoundRobin {
     bases: Vec<String>,
     next: AtomicUsize,
+    /// The database of several servers.
+    common: Option<Arc<TestDatabase>>,
 }
 
 impl RoundRobin {
-    /// `bases` are scheme and authority of each server.
-    pub(super) fn over(bases: Vec<String>) -> Arc<Self> {
-        Arc::new(Self { bases, next: AtomicUsize::new(0) })
+    /// `base` is scheme and authority of the only server.
+    fn only(base: &str) -> Arc<Self> {
+        Arc::new(Self { bases: vec![base.to_owned()], next: AtomicUsize::new(0), common: None })
+    }
+
+    /// `bases` are scheme and authority of each server on the database.
+    pub(super) fn over(bases: Vec<String>, database: &Arc<TestDatabase>) -> Arc<Self> {
+        let common = (bases.len() > 1).then(|| database.clone());
+        Arc::new(Self { bases, next: AtomicUsize::new(0), common })
     }
 
     /// Returns scheme and authority of the next server.
@@ -58,7 +67,7 @@ impl RoundRobin {
 impl Caller {
     /// Creates a client; `base` is scheme and authority.
     pub fn new(base: &str, credentials: Option<(&str, &str)>) -> Self {
-        Self::of(RoundRobin::over(vec![base.to_owned()]), credentials)
+        Self::of(RoundRobin::only(base), credentials)
     }
 
     /// Creates a client that uses servers in turn.
@@ -99,15 +108,16 @@ impl Caller {
     /// is the tenant of this caller.
     pub fn request(&self, method: &str, path: &str) -> Request {
         let path = path.replace("<tenant>", &self.tenant);
+        let servers = Some(&self.servers).filter(|_| changes_what_servers_remember(method, &path)).cloned();
         let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
             request = request.header("X-Forwarded-For", address);
         }
-        Request(match self.authorization() {
-            Some(authorization) => request.header("Authorization", authorization),
-            None => request,
-        })
+        if let Some(authorization) = &self.authorization {
+            request = request.header("Authorization", authorization);
+        }
+        Request { builder: request, applied_by: servers.and_then(|servers| servers.common.clone()) }
     }
 
     /// Sends GET.
@@ -211,14 +221,29 @@ pub fn measurement_of(source: &str, time: &str, value: i64) -> Value {
     })
 }
 
+/// Returns whether a request may change what every server remembers, such as rights. It is in force at the server that
+/// responds, and moments later at the others (B-18b).
+fn changes_what_servers_remember(method: &str, path: &str) -> bool {
+    const ALWAYS: [&str; 4] = ["/user/", "/tenant/", "/application/", "/notification/consumers"];
+    match method {
+        "GET" => false,
+        "PUT" | "DELETE" if path.starts_with("/inventory/") => true,
+        _ => ALWAYS.iter().any(|prefix| path.starts_with(prefix)),
+    }
+}
+
 /// A request under construction.
 #[derive(Debug)]
-pub struct Request(RequestBuilder);
+pub struct Request {
+    builder: RequestBuilder,
+    /// The database whose servers have all applied the change before the test goes on.
+    applied_by: Option<Arc<TestDatabase>>,
+}
 
 impl Request {
     /// Adds a header.
     pub fn header(self, name: &str, value: &str) -> Self {
-        Self(self.0.header(name, value))
+        Self { builder: self.builder.header(name, value), ..self }
     }
 
     /// Requests JSON.
@@ -228,7 +253,7 @@ impl Request {
 
     /// Sets the body, without a Content-Type.
     pub fn body(self, text: impl Into<Vec<u8>>) -> Self {
-        Self(self.0.body(text.into()))
+        Self { builder: self.builder.body(text.into()), ..self }
     }
 
     /// Sets a JSON body with its Content-Type.
@@ -238,7 +263,7 @@ impl Request {
 
     /// Sends the request and waits for the head of the response.
     pub async fn head(self) -> reqwest::Response {
-        super::soon("the head of a response", self.0.send()).await.unwrap()
+        super::soon("the head of a response", self.builder.send()).await.unwrap()
     }
 
     /// Sends the request and waits for the complete response; `None` when the server disconnects meanwhile.
@@ -254,15 +279,19 @@ impl Request {
 
     /// Sends the request and waits for the complete response.
     pub async fn send(self) -> Response {
+        let applied_by = self.applied_by.clone();
         let (sent, response) = self.exchange().await;
         let response = Response { request: sent.shown.clone(), ..Response::of(response.unwrap()).await };
         sent.compare(&response);
+        if let Some(database) = applied_by {
+            Box::pin(database.until_applied()).await;
+        }
         response
     }
 
     /// Sends the request; returns what was sent, and the head of the response.
     async fn exchange(self) -> (Sent, reqwest::Result<reqwest::Response>) {
-        let (client, request) = self.0.timeout(2 * PATIENCE).build_split();
+        let (client, request) = self.builder.timeout(2 * PATIENCE).build_split();
         let request = request.unwrap();
         (Sent::of(&request), client.execute(request).await)
     }

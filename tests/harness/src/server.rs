@@ -153,7 +153,7 @@ impl TestServer {
         tenant: String,
     ) -> Self {
         let bases = std::iter::once(&running).chain(&second).map(|running| running.base.clone()).collect();
-        Self { servers: RoundRobin::over(bases), database, running, second, tenant }
+        Self { servers: RoundRobin::over(bases, &database), database, running, second, tenant }
     }
 
     /// Returns the same server for another test. It ends with the last of these.

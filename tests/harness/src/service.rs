@@ -1,10 +1,8 @@
 //! Microservices behind the platform, for tests of several nouns.
 
-use platform_model::limits::Limits;
 use platform_operator::administration::applications::perform;
 use platform_operator::administration::in_force::wait_if_announced;
 use platform_operator::cli::{ApplicationRoute, ApplicationTask};
-use platform_store::{Connections, Database};
 use serde_json::json;
 use tokio::net::TcpListener;
 
@@ -47,8 +45,7 @@ pub async fn route(
     application: &str,
     address: Option<&str>,
 ) -> Result<String, String> {
-    let store = Database::new(database.url(), Connections { reads: 1, devices: 1 }, &Limits::default());
-    let store = store.map_err(|error| error.to_string())?;
+    let store = database.open();
     store.sign_with(database.key().messages().clone()).await.map_err(|error| error.to_string())?;
     let route = ApplicationRoute {
         application: application.into(),
