@@ -9,6 +9,7 @@
 //! A consumer has one reader (B-31). A new one takes over, at this server through the table of readers here, and from
 //! another server by an announced change.
 
+mod batch;
 mod channels;
 mod reader;
 mod signal;
@@ -26,8 +27,9 @@ use platform_store::Database;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
+pub use batch::{Batch, Interruption, ReadNotification};
 use channels::may_receive;
-pub use reader::{Batch, ConsumerReader, Interruption, NewReader, ReadNotification};
+pub use reader::{ConsumerReader, NewReader};
 use signal::Signal;
 use tail::Tail;
 
@@ -48,6 +50,8 @@ pub(crate) struct ConsumerReaders {
     tail: Tail,
     readers: Mutex<HashMap<Box<str>, Known>>,
     last_number: AtomicU64,
+    /// The number of changes of consumers so far. A reader is not notified of a change while it begins.
+    changes: AtomicU64,
 }
 
 /// The last reader of a consumer.
@@ -70,6 +74,7 @@ impl ConsumerReaders {
             passes_soon: AtomicBool::new(false),
             readers: Mutex::default(),
             last_number: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -123,6 +128,7 @@ impl ConsumerReaders {
 
     /// Interrupts the reader of a consumer, because the consumer was changed, or is read at another server.
     pub(crate) fn changed(&self, consumer: &str) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
         if let Some(known) = self.readers.lock().get(consumer) {
             known.signal.change();
         }
@@ -133,13 +139,22 @@ impl ConsumerReaders {
         self.readers.lock().values().for_each(|known| known.signal.change_rights());
     }
 
-    /// Makes a reader the one of its consumer, and ends the earlier one.
-    fn enter(&self, consumer: &str, channels: Arc<[Pattern]>) -> (u64, Arc<Signal>) {
+    /// Returns the number of changes of consumers so far.
+    fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Makes a reader the one of its consumer, and ends the earlier one. The reader looks at its consumer again if there
+    /// were changes after the first `changes`.
+    fn enter(&self, consumer: &str, channels: Arc<[Pattern]>, changes: u64) -> (u64, Arc<Signal>) {
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         let signal = Arc::<Signal>::default();
         let known = Known { number, signal: signal.clone(), channels, ended: None };
         if let Some(earlier) = self.readers.lock().insert(consumer.into(), known) {
             earlier.signal.supersede();
+        }
+        if self.changes() != changes {
+            signal.change();
         }
         (number, signal)
     }

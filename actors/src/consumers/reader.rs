@@ -15,6 +15,7 @@ use platform_store::realtime::publications::TenantSubscription;
 use tokio::time::{Instant, timeout_at};
 
 use super::ConsumerReaders;
+use super::batch::{Batch, Interruption, ReadNotification};
 use super::channels::{channel_of, lineages};
 use super::signal::{Reason, Signal};
 
@@ -70,37 +71,6 @@ pub struct ConsumerReader {
     _subscription: TenantSubscription,
 }
 
-/// Notifications of a consumer, in order.
-#[derive(Debug)]
-pub struct Batch {
-    /// The position up to which the journal was read; to acknowledge it acknowledges everything before.
-    pub position: JournalPosition,
-    /// The notifications that the consumer will never receive, until their end is acknowledged.
-    pub missed: Option<Missed>,
-    /// The number of entries of the journal after `position` that are known.
-    pub remaining: i64,
-    /// The notifications.
-    pub notifications: Vec<ReadNotification>,
-}
-
-/// A notification of a consumer.
-#[derive(Debug)]
-pub struct ReadNotification {
-    /// The channel on which the consumer receives it.
-    pub channel: String,
-    /// Its entry in the journal.
-    pub entry: Arc<JournalEntry>,
-}
-
-/// An event that ends the wait of a reader early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interruption {
-    /// The consumer was changed, or rights of users were: the client has to ask again.
-    Changed,
-    /// Another reader of the consumer took over.
-    Superseded,
-}
-
 impl ConsumerReader {
     /// Begins to read a consumer, which it takes over from an earlier reader.
     ///
@@ -120,10 +90,11 @@ impl ConsumerReader {
             acknowledged: request.acknowledged,
             continued: request.continued,
         };
+        let changes = readers.changes();
         let Begun { channels, filter, place, missed, newest, max_bytes, session } =
             reading::begin_reading(database, read).await?;
         let channels: Arc<[Pattern]> = channels.into();
-        let (number, signal) = readers.enter(&request.consumer, channels.clone());
+        let (number, signal) = readers.enter(&request.consumer, channels.clone(), changes);
         Ok(Self {
             readers,
             consumer: request.consumer,
@@ -201,7 +172,8 @@ impl ConsumerReader {
     /// # Errors
     /// `Err` of the result if something interrupted the reader; `Timeout`, `Unavailable` or `Database` otherwise.
     pub async fn next(&mut self, most: usize, until: Instant) -> Result<Result<Batch, Interruption>> {
-        let mut reading = Reading { place: self.place, missed: self.missed, read: Vec::new() };
+        let mut reading =
+            Reading { place: self.place, missed: self.missed, read: Vec::new(), has_rejected: false };
         let (readers, signal) = (self.readers.clone(), self.signal.clone());
         loop {
             let waiting = Waiting::begin(&readers);
@@ -211,14 +183,14 @@ impl ConsumerReader {
             // This future is boxed, so that a reader that waits reserves no memory for it.
             match Box::pin(self.read_on(most, &mut reading)).await? {
                 Step::Interrupted(interruption) => return Ok(Err(interruption)),
-                Step::Complete => return Ok(Ok(self.batch(reading))),
+                Step::Complete => return Box::pin(self.batch_unless_changed(reading)).await,
                 Step::More => continue,
                 Step::End => {}
             }
             let is_late = timeout_at(until, woken).await.is_err();
             drop(waiting);
             if is_late {
-                return Ok(Ok(self.batch(reading)));
+                return Box::pin(self.batch_unless_changed(reading)).await;
             }
         }
     }
@@ -231,7 +203,10 @@ impl ConsumerReader {
         let entries = self.readers.tail.after(reading.place).await?;
         let is_end = entries.is_empty();
         let is_full = self.take(entries, most, reading).await?;
-        if is_end && reading.read.is_empty() {
+        if is_end && reading.read.is_empty() && self.is_worth_passing(reading) {
+            if let Some(interruption) = self.other_filter(reading).await? {
+                return Ok(Step::Interrupted(interruption));
+            }
             self.pass(reading).await?;
         }
         Ok(match is_end {
@@ -241,23 +216,47 @@ impl ConsumerReader {
         })
     }
 
-    /// Moves the consumer behind what its channels do not match, so that it does not count for the backlog. Nothing
-    /// that the client has to acknowledge may be before.
-    async fn pass(&mut self, reading: &Reading) -> Result<()> {
+    /// Returns whether the consumer should be moved behind what does not match. Nothing that the client has to
+    /// acknowledge may be before.
+    fn is_worth_passing(&self, reading: &Reading) -> bool {
         let (place, bytes) = (reading.place, reading.place.bytes - self.acknowledged.bytes);
         let is_worth_it = bytes > self.max_bytes / 4 || self.passed.elapsed() > PASS;
         let is_possible = reading.missed.is_none() && self.acknowledged.position >= self.sent;
-        if !is_worth_it || !is_possible || place.position == self.acknowledged.position {
-            return Ok(());
-        }
+        is_worth_it && is_possible && place.position != self.acknowledged.position
+    }
+
+    /// Moves the consumer behind what its channels and its filter do not match, so that it does not count for the
+    /// backlog.
+    async fn pass(&mut self, reading: &Reading) -> Result<()> {
+        let place = reading.place;
         let consumer = (&self.readers.tenant, &*self.consumer);
         reading::pass(&self.readers.database, consumer, place).await?;
         (self.acknowledged, self.passed) = (place, Instant::now());
         Ok(())
     }
 
+    /// Returns a batch, or the interruption by a change of the filter that came before an entry which was left out.
+    async fn batch_unless_changed(&mut self, reading: Reading) -> Result<Result<Batch, Interruption>> {
+        Ok(match self.other_filter(&reading).await? {
+            Some(interruption) => Err(interruption),
+            None => Ok(self.batch(reading)),
+        })
+    }
+
+    /// Returns an interruption if the filter that left out entries is no longer that of the consumer. A change of the
+    /// filter that was committed before an entry is visible here, although its announcement may still be under way.
+    async fn other_filter(&self, reading: &Reading) -> Result<Option<Interruption>> {
+        if !reading.has_rejected {
+            return Ok(None);
+        }
+        let (readers, consumer) = (&self.readers, &*self.consumer);
+        let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
+        let state = state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))?;
+        Ok((state.filter != self.filter).then_some(Interruption::Changed))
+    }
+
     fn batch(&mut self, reading: Reading) -> Batch {
-        let Reading { place, missed, read: notifications } = reading;
+        let Reading { place, missed, read: notifications, .. } = reading;
         (self.place, self.missed) = (place, missed);
         self.newest = self.newest.max(place.position);
         self.sent = notifications.last().map_or(self.sent, |read| read.entry.place.position);
@@ -288,10 +287,12 @@ impl ConsumerReader {
             }
             reading.place = entry.place;
             if entry.place.position > self.skipped
-                && self.passes(&entry)
                 && let Some(channel) = channel_of(&self.channels, &entry, &lineages)
             {
-                reading.read.push(ReadNotification { channel, entry });
+                match self.passes(&entry) {
+                    true => reading.read.push(ReadNotification { channel, entry }),
+                    false => reading.has_rejected = true,
+                }
             }
             let is_large = reading.place.bytes - begin > BATCH_BYTES && !reading.read.is_empty();
             if reading.read.len() >= most || is_large {
@@ -375,6 +376,8 @@ struct Reading {
     place: Place,
     missed: Option<Missed>,
     read: Vec<ReadNotification>,
+    /// Whether the filter of the consumer left out entries on its channels.
+    has_rejected: bool,
 }
 
 /// A reader that waits for publications, until it is dropped.

@@ -99,6 +99,24 @@ async fn changed_filter_applies_to_what_was_not_acknowledged_and_to_a_reader_tha
 }
 
 #[tokio::test]
+async fn poll_that_begins_while_the_filter_changes_has_the_new_one() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let path = format!("{CONSUMERS}/reader");
+    filtered(&admin, "reader", "type eq 'never'").await;
+    for round in 0..60 {
+        let change = async {
+            // The change is committed at another moment of the beginning of the poll in each round.
+            tokio::time::sleep(Duration::from_micros(round * 100)).await;
+            admin.put(&path, &json!({"filter": null})).await.expect(200);
+            admin.create_event(&device, &round.to_string()).await;
+        };
+        let (received, ()) = tokio::join!(soon("the notification", read(&admin, "reader", 1)), change);
+        assert_eq!(received[0]["data"]["data"]["type"], round.to_string());
+        admin.put(&path, &json!({"filter": "type eq 'never'", "position": "now"})).await.expect(200);
+    }
+}
+
+#[tokio::test]
 async fn session_of_a_consumer_has_the_filter_of_the_consumer_and_no_other() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     filtered(&admin, "reader", "type eq 'wanted'").await;
