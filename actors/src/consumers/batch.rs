@@ -1,4 +1,4 @@
-//! What a reader of a consumer returns: a batch of notifications, or what interrupted it.
+//! The results of a reader of a consumer: a batch of notifications, or an interruption.
 
 use std::sync::Arc;
 

@@ -144,8 +144,8 @@ impl ConsumerReaders {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Makes a reader the one of its consumer, and ends the earlier one. The reader looks at its consumer again if there
-    /// were changes after the first `changes`.
+    /// Makes a reader the one of its consumer, and ends the earlier one. The reader looks at its consumer again if
+    /// there were changes after the first `changes`.
     fn enter(&self, consumer: &str, channels: Arc<[Pattern]>, changes: u64) -> (u64, Arc<Signal>) {
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
         let signal = Arc::<Signal>::default();

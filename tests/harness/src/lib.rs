@@ -31,6 +31,7 @@ mod program;
 mod raw;
 pub mod reference;
 mod rest;
+mod round_robin;
 mod server;
 mod tenancy;
 mod websocket;

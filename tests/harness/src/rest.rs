@@ -1,7 +1,6 @@
 //! A REST client: a caller with credentials, requests, responses.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Client, Method, RequestBuilder};
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::postgres::TestDatabase;
 use super::reference::Exchange;
+use super::round_robin::RoundRobin;
 use super::{PATIENCE, ids};
 
 /// The collection of managed objects.
@@ -35,33 +35,6 @@ pub struct Caller {
     forwarded: Option<String>,
     /// The tenant of the user.
     tenant: String,
-}
-
-/// Servers that are used in turn, as by a balancer without sticky sessions.
-#[derive(Debug)]
-pub(super) struct RoundRobin {
-    bases: Vec<String>,
-    next: AtomicUsize,
-    /// The database of several servers.
-    common: Option<Arc<TestDatabase>>,
-}
-
-impl RoundRobin {
-    /// `base` is scheme and authority of the only server.
-    fn only(base: &str) -> Arc<Self> {
-        Arc::new(Self { bases: vec![base.to_owned()], next: AtomicUsize::new(0), common: None })
-    }
-
-    /// `bases` are scheme and authority of each server on the database.
-    pub(super) fn over(bases: Vec<String>, database: &Arc<TestDatabase>) -> Arc<Self> {
-        let common = (bases.len() > 1).then(|| database.clone());
-        Arc::new(Self { bases, next: AtomicUsize::new(0), common })
-    }
-
-    /// Returns scheme and authority of the next server.
-    pub(super) fn next(&self) -> &str {
-        &self.bases[self.next.fetch_add(1, Ordering::Relaxed) % self.bases.len()]
-    }
 }
 
 impl Caller {
@@ -108,7 +81,7 @@ impl Caller {
     /// is the tenant of this caller.
     pub fn request(&self, method: &str, path: &str) -> Request {
         let path = path.replace("<tenant>", &self.tenant);
-        let servers = Some(&self.servers).filter(|_| changes_what_servers_remember(method, &path)).cloned();
+        let applied_by = self.servers.database_to_ask(method, &path);
         let url = if path.starts_with('/') { format!("{}{path}", self.base()) } else { path };
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
         if let Some(address) = &self.forwarded {
@@ -117,7 +90,7 @@ impl Caller {
         if let Some(authorization) = &self.authorization {
             request = request.header("Authorization", authorization);
         }
-        Request { builder: request, applied_by: servers.and_then(|servers| servers.common.clone()) }
+        Request { builder: request, applied_by }
     }
 
     /// Sends GET.
@@ -219,17 +192,6 @@ pub fn measurement_of(source: &str, time: &str, value: i64) -> Value {
         "source": {"id": source},
         "env": {"t": {"value": value, "unit": "C"}},
     })
-}
-
-/// Returns whether a request may change what every server remembers, such as rights. It is in force at the server that
-/// responds, and moments later at the others (B-18b).
-fn changes_what_servers_remember(method: &str, path: &str) -> bool {
-    const ALWAYS: [&str; 4] = ["/user/", "/tenant/", "/application/", "/notification/consumers"];
-    match method {
-        "GET" => false,
-        "PUT" | "DELETE" if path.starts_with("/inventory/") => true,
-        _ => ALWAYS.iter().any(|prefix| path.starts_with(prefix)),
-    }
 }
 
 /// A request under construction.

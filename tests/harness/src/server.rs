@@ -13,7 +13,7 @@ use platform_web::server::{DatabaseAt, ListeningServer, Server};
 use tokio::sync::{Mutex, oneshot};
 
 use super::postgres::TestDatabase;
-use super::rest::RoundRobin;
+use super::round_robin::RoundRobin;
 
 /// The password of every user of a test, except `devicebootstrap`.
 pub const ADMIN_PASSWORD: &str = "admin-secret";
