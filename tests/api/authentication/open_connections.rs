@@ -21,9 +21,10 @@ async fn socket_without_a_session_closes_when_its_user_changes() {
     let joe = server.user_with("joe", &["ROLE_ALARM_READ"]).await;
     let mut fresh = Socket::open(&joe, REALTIME).await;
 
-    disable(&server, "joe").await;
+    // A socket that does not read does not respond to pings, so the server closes it.
+    let (closed, ()) = tokio::join!(fresh.closed(), disable(&server, "joe"));
 
-    assert_eq!(fresh.closed().await, Some(1008));
+    assert_eq!(closed, Some(1008));
 }
 
 #[tokio::test]
@@ -60,10 +61,8 @@ async fn socket_of_another_user_stays_open() {
     let mut admins = Socket::open(&server.admin(), REALTIME).await;
     let mut joes = Socket::open(&joe, REALTIME).await;
 
-    disable(&server, "joe").await;
     {
-        // A socket that does not read does not respond to pings, so the server closes it.
-        let mut closed = std::pin::pin!(joes.closed());
+        let mut closed = std::pin::pin!(async { tokio::join!(joes.closed(), disable(&server, "joe")) });
         while tokio::select! { _ = &mut closed => false, () = admins.ping() => true } {}
     }
 

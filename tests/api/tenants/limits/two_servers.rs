@@ -53,6 +53,8 @@ async fn polls_that_both_servers_hold_count_together() {
     let at_one = create_tenant(&one, "t7").await;
     let at_other = other.caller("t7/boss", ADMIN_PASSWORD);
     set(&one, "t7", json!({"heldPolls": 1})).await;
+    // The sessions of a tenant end when the server is notified that it was created.
+    one.database().until_applied().await;
     let (held, refused) = (at_one.listen("/alarms/*").await, at_other.listen("/alarms/*").await);
     let _held = held.hold().await;
     let begun = Instant::now();
