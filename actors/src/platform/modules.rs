@@ -28,7 +28,6 @@ impl Platform {
     pub async fn deploy_module(&self, tenant: &TenantId, text: Bytes, origin: &Origin) -> Result<Module> {
         let new = self.new_module(text)?;
         let most = self.database.tenant_limits().of(tenant).value(TenantLimit::Modules);
-        // Once the module is stored, the first server that sees it would run it, and may be slower than this response.
         self.modules.acquire_lease(tenant).await;
         self.change_modules(tenant, origin, move |stored| changes::deploy(stored, &new, most)).await
     }
@@ -45,6 +44,7 @@ impl Platform {
         origin: &Origin,
     ) -> Result<Module> {
         let new = self.new_module(text)?;
+        self.modules.acquire_lease(tenant).await;
         self.change_modules(tenant, origin, move |stored| changes::replace(stored, id, &new)).await
     }
 
@@ -62,6 +62,9 @@ impl Platform {
         origin: &Origin,
     ) -> Result<Module> {
         let now = Timestamp::now();
+        if patch.status == Some(ModuleStatus::Deployed) {
+            self.modules.acquire_lease(tenant).await;
+        }
         self.change_modules(tenant, origin, move |stored| changes::update(stored, id, &patch, now)).await
     }
 

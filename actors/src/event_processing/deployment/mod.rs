@@ -184,8 +184,9 @@ impl Deployments {
         self.changed(tenant).await;
     }
 
-    /// Acquires the lease of a tenant's modules, unless another process holds it. A lease without deployed modules is
-    /// given back by the next check.
+    /// Acquires the lease of a tenant's modules, unless another process holds it. It precedes the change that deploys a
+    /// module: the first process that sees a stored module would run it, and may be slower than the response to the
+    /// change. A lease without deployed modules is given back by the next check.
     pub(crate) async fn acquire_lease(self: &Arc<Self>, tenant: &TenantId) {
         if let Err(error) = self.take(tenant).await {
             tracing::debug!(%error, tenant.id = %tenant, "the lease of the modules cannot be acquired now");
