@@ -75,9 +75,7 @@ async fn write_waits_for_a_take_over_under_way_and_is_refused_by_it() {
     other.execute(TAKE_OVER, &[]).await.unwrap();
 
     let commit = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
-            current_database()";
-        while other.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+        server.database().until_statements_wait(1).await;
         other.batch_execute("COMMIT").await.unwrap();
     };
     let (held, ()) = tokio::join!(writing.execute(HOLD, &[&7_i64]), commit);

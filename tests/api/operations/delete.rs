@@ -96,12 +96,7 @@ async fn operation_that_is_taken_up_meanwhile_is_not_deleted_as_pending() {
         let admin = admin.clone();
         tokio::spawn(async move { admin.delete(&format!("{OPERATIONS}?status=PENDING")).await.status })
     };
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
-        current_database()";
-    crate::harness::until("a deletion that waits", async || {
-        server.database().query(waiting, &[]).await[0].get::<_, i64>(0) > 0
-    })
-    .await;
+    server.database().until_statements_wait(1).await;
     holder.batch_execute("COMMIT").await.unwrap();
 
     assert_eq!(deletion.await.unwrap(), 204);

@@ -6,9 +6,6 @@ use super::*;
 
 /// Locks the table in which a server reads the rights of users whose rights were withdrawn.
 const LOCK: &str = "BEGIN; LOCK TABLE group_members IN ACCESS EXCLUSIVE MODE";
-/// Counts the statements that wait for this lock.
-const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
-    WHERE wait_event_type = 'Lock' AND datname = current_database()";
 
 /// The number of times that a session goes to another server and back.
 const ROUNDS: usize = 10;
@@ -112,10 +109,7 @@ async fn sessions_that_leave_while_their_server_applies_a_new_password_end() {
     tokio::spawn(connection);
     blocker.batch_execute(LOCK).await.unwrap();
     program.signal(Signal::CONT);
-    until("a server that waits for the rights", async || {
-        blocker.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) > 0
-    })
-    .await;
+    database.until_statements_wait(1).await;
     let at_other = sessions.iter().map(|session| joe.resume(&session.client));
     let moved = join_all(at_other.map(async |session| {
         session.glance().await;

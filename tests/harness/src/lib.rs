@@ -23,6 +23,7 @@ pub mod tenants;
 
 mod archive;
 mod bayeux;
+mod changes;
 mod cluster;
 mod json;
 mod postgres;

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::{fs::PermissionsExt, process::CommandExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock, mpsc};
 use std::thread;
 
@@ -281,20 +281,6 @@ impl TestDatabase {
         self.execute(statement, &[&tenant, &name, &roles]).await;
     }
 
-    /// Notifies the servers that a user of tenant `main` was changed by SQL, and waits until they have applied that: a
-    /// session that moves between two servers meanwhile may escape both.
-    pub async fn notify_user(&self, name: &str) {
-        self.announce(&format!("main/{name}")).await;
-        self.until_applied().await;
-    }
-
-    /// Waits until every running server has applied the changes that were committed before.
-    pub async fn until_applied(&self) {
-        let store = self.open();
-        store.sign_with(self.key().messages().clone()).await.unwrap();
-        store.wait_until_applied().await.unwrap();
-    }
-
     /// Opens the database with few connections, as commands do.
     pub fn open(&self) -> Database {
         Database::new(&self.url, Connections { reads: 1, devices: 1 }, &Limits::default()).unwrap()
@@ -303,16 +289,6 @@ impl TestDatabase {
     /// Returns the secret key of the servers on this database.
     pub fn key(&self) -> SecretKey {
         SecretKey::load(&self.data_dir.join("secret.key")).unwrap().unwrap()
-    }
-
-    /// Notifies the servers of a change that SQL made, as a server does: signed with their common key.
-    pub async fn announce(&self, change: &str) {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        const CHANNEL: &str = "platform_users";
-        let key = self.key();
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let payload = key.messages().payload(CHANNEL, "tests", number, change);
-        self.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &payload]).await;
     }
 
     /// Returns the audit records of all tenants about this source: see [`TenantData::audit_records`].

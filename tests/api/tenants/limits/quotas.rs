@@ -176,10 +176,7 @@ async fn tenant_creates_as_many_tenants_as_its_limit_allows() {
         }
     });
     let release = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = \
-            current_database()";
-        until("two creations that wait", async || database.query(waiting, &[]).await[0].get::<_, i64>(0) > 1)
-            .await;
+        database.until_statements_wait(2).await;
         holder.batch_execute("COMMIT").await.unwrap();
     };
 
