@@ -29,7 +29,7 @@ impl TestDatabase {
         self.execute("SELECT pg_notify($1, $2)", &[&CHANNEL, &payload]).await;
     }
 
-    /// Waits until at least so many statements wait for a lock.
+    /// Waits until at least this many statements wait for a lock.
     pub async fn until_statements_wait(&self, least: i64) {
         // Other tests have databases in the same cluster.
         let waiting = "SELECT count(*) FROM pg_stat_activity \
