@@ -138,6 +138,24 @@ async fn older_session_ends_when_another_reader_takes_over() {
 }
 
 #[tokio::test]
+async fn one_of_two_sessions_that_begin_at_once_ends() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    consumer(&admin, "queue", &["/events/*"]).await;
+    let begin = async || admin.session_with(consuming("queue")).await;
+    for round in 0..20 {
+        let (one, other) = tokio::join!(begin(), begin());
+        let (one, other) =
+            (async { one.hold().await.answer().await }, async { other.hold().await.answer().await });
+        let first = async {
+            tokio::select! { answer = one => answer, answer = other => answer }
+        };
+        let answer = soon("the end of the older session", first).await;
+        let reply = reply(&answer);
+        assert_eq!(reply["successful"], false, "round {round}: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn handshake_after_a_lapse_names_the_gap() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     consumer(&admin, "queue", &["/events/*"]).await;
