@@ -59,8 +59,8 @@ pub struct ConsumerReader {
     sent: JournalPosition,
     /// When the consumer was last moved.
     passed: Instant,
-    /// Whether the session of the reader is checked when rights change.
-    is_checked_by_session: bool,
+    /// The way of the connection.
+    way: ReaderWay,
     /// The bytes that its backlog may have.
     max_bytes: i64,
     missed: Option<Missed>,
@@ -107,7 +107,7 @@ impl ConsumerReader {
             acknowledged: place,
             sent: 0,
             passed: Instant::now(),
-            is_checked_by_session: false,
+            way: request.way,
             max_bytes,
             missed,
             newest,
@@ -137,10 +137,8 @@ impl ConsumerReader {
         (self.skipped, self.sent) = (to, to);
     }
 
-    /// Leaves changed rights to the session, whose subscriptions are the channels of the consumer: it ends only if its
-    /// user lost a right (B-18b). Returns whether rights may have changed before this, which nobody has checked.
-    pub(crate) fn leave_rights_to_session(&mut self) -> bool {
-        self.is_checked_by_session = true;
+    /// Returns whether rights may have changed since the reader began or looked last.
+    pub(crate) fn rights_changed(&self) -> bool {
         self.signal.rights_changed()
     }
 
@@ -203,11 +201,11 @@ impl ConsumerReader {
         let entries = self.readers.tail.after(reading.place).await?;
         let is_end = entries.is_empty();
         let is_full = self.take(entries, most, reading).await?;
-        if is_end && reading.read.is_empty() && self.is_worth_passing(reading) {
-            if let Some(interruption) = self.other_filter(reading).await? {
-                return Ok(Step::Interrupted(interruption));
-            }
-            self.pass(reading).await?;
+        if is_end
+            && reading.read.is_empty()
+            && let Some(interruption) = self.pass(reading).await?
+        {
+            return Ok(Step::Interrupted(interruption));
         }
         Ok(match is_end {
             _ if is_full || (is_end && !reading.read.is_empty()) => Step::Complete,
@@ -216,23 +214,23 @@ impl ConsumerReader {
         })
     }
 
-    /// Returns whether the consumer should be moved behind what does not match. Nothing that the client has to
-    /// acknowledge may be before.
-    fn is_worth_passing(&self, reading: &Reading) -> bool {
+    /// Moves the consumer behind the entries that its channels and its filter do not match, so that they do not count
+    /// for the backlog. Does nothing if the client still has to acknowledge an entry before them. Returns an
+    /// interruption by a changed filter.
+    async fn pass(&mut self, reading: &Reading) -> Result<Option<Interruption>> {
         let (place, bytes) = (reading.place, reading.place.bytes - self.acknowledged.bytes);
         let is_worth_it = bytes > self.max_bytes / 4 || self.passed.elapsed() > PASS;
         let is_possible = reading.missed.is_none() && self.acknowledged.position >= self.sent;
-        is_worth_it && is_possible && place.position != self.acknowledged.position
-    }
-
-    /// Moves the consumer behind what its channels and its filter do not match, so that it does not count for the
-    /// backlog.
-    async fn pass(&mut self, reading: &Reading) -> Result<()> {
-        let place = reading.place;
+        if !is_worth_it || !is_possible || place.position == self.acknowledged.position {
+            return Ok(None);
+        }
+        if let Some(interruption) = self.other_filter(reading).await? {
+            return Ok(Some(interruption));
+        }
         let consumer = (&self.readers.tenant, &*self.consumer);
         reading::pass(&self.readers.database, consumer, place).await?;
         (self.acknowledged, self.passed) = (place, Instant::now());
-        Ok(())
+        Ok(None)
     }
 
     /// Returns a batch, or the interruption by a change of the filter that came before an entry which was left out.
@@ -246,13 +244,15 @@ impl ConsumerReader {
     /// Returns an interruption if the filter that left out entries is no longer that of the consumer. A change of the
     /// filter that was committed before an entry is visible here, although its announcement may still be under way.
     async fn other_filter(&self, reading: &Reading) -> Result<Option<Interruption>> {
-        if !reading.has_rejected {
-            return Ok(None);
-        }
+        let is_other = reading.has_rejected && self.state().await?.filter != self.filter;
+        Ok(is_other.then_some(Interruption::Changed))
+    }
+
+    /// Reads the present state of the consumer.
+    async fn state(&self) -> Result<ReadState> {
         let (readers, consumer) = (&self.readers, &*self.consumer);
         let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
-        let state = state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))?;
-        Ok((state.filter != self.filter).then_some(Interruption::Changed))
+        state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))
     }
 
     fn batch(&mut self, reading: Reading) -> Batch {
@@ -326,13 +326,13 @@ impl ConsumerReader {
         match self.signal.take() {
             None => Ok(None),
             Some(Reason::Superseded) => Ok(Some(Interruption::Superseded)),
-            Some(Reason::Rights) if !self.is_checked_by_session => Ok(Some(Interruption::Changed)),
+            // A session is checked as one that subscribed to the channels, so only a lost right ends it (B-18b).
+            Some(Reason::Rights) if self.way != ReaderWay::Bayeux => Ok(Some(Interruption::Changed)),
             Some(Reason::Rights | Reason::Changed) => {
                 let unseen = self.signal.unless_seen();
-                let (readers, consumer) = (&self.readers, &*self.consumer);
-                let state = reading::find_state(&readers.database, &readers.tenant, consumer).await?;
+                let state = self.state().await?;
                 unseen.seen();
-                match state.ok_or_else(|| Error::not_found(Noun::Consumer, consumer))? {
+                match state {
                     ReadState { is_read_here: false, .. } => Ok(Some(Interruption::Superseded)),
                     state
                         if state.has_lapsed

@@ -126,12 +126,13 @@ impl SessionConsumer {
 impl Handler<Consume> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, Consume(mut reader): Consume, ctx: &mut Self::Context) {
+    fn handle(&mut self, Consume(reader): Consume, ctx: &mut Self::Context) {
         let (sender, acknowledged) = mpsc::unbounded_channel();
         let channels = reader.channels().to_vec();
         // If a right to one of the channels is lost, the session ends like one that subscribed to them.
         self.subscriptions = channels.iter().cloned().map(Subscription::from).collect();
-        if reader.leave_rights_to_session() {
+        // A right that was lost before the subscriptions were set is not found by the check of sessions.
+        if reader.rights_changed() {
             return ctx.stop();
         }
         self.consumer = Some(Box::new(SessionConsumer {
@@ -199,7 +200,6 @@ impl SessionActor {
             match ConsumerReader::begin(readers, new).await {
                 Ok(mut reader) => {
                     reader.skip(read);
-                    reader.leave_rights_to_session();
                     feed(reader, session, acknowledged, window).await;
                 }
                 Err(Error::Conflict { .. }) => session.do_send(Superseded),
