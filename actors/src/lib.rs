@@ -52,10 +52,12 @@ mod small_map;
 mod tables;
 pub mod tenant;
 mod tenant_alarms;
+mod traces;
 pub mod writes;
 
 pub use platform::{
-    BulkProgress, Changed, FoundSessions, Holders, Names, Platform, Pulled, Tenant, WantedSessions,
+    BulkProgress, Changed, DiagnosisRequest, FailedRequest, FoundRecords, FoundSessions, Holders, Names,
+    Platform, Pulled, Refusal, Tenant, WantedSessions,
 };
 pub use session::NewSession;
 pub use session_moves::OwnerElsewhere;

@@ -13,9 +13,9 @@ use crate::api::{
     bulk_registration, consumer_notifications, consumers, current_application, current_user,
     device_credentials, documentation, entry, error_page, event_binaries, events, groups,
     hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
-    measurement_series, measurements, modules, new_device_requests, operation_diagnosis, operations, options,
-    retention, roles, sessions, statistics, subscriptions, tenant_limits, tenants, token_clients,
-    user_tokens, users,
+    measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
+    operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
+    tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console;
@@ -156,6 +156,18 @@ fn of_consumers() -> [Path; 4] {
     ]
 }
 
+/// Returns the paths of traces and of the diagnosis of notifications, which are useful on a full disk, too.
+fn of_traces() -> [Path; 4] {
+    let traces = at("/notification/traces").get(traces::list).without_room_too().post(traces::create);
+    let trace = at("/notification/traces/{id}").get(traces::get).without_room_too().delete(traces::remove);
+    [
+        traces.reserved(),
+        trace.reserved(),
+        at("/notification/traces/{id}/records").get(traces::list_records).reserved(),
+        at("/notification/diagnosis").get(notification_diagnosis::get).reserved(),
+    ]
+}
+
 #[rustfmt::skip]
 fn paths() -> Vec<Path> {
     let mut paths = Vec::new();
@@ -232,7 +244,7 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
-    paths.extend(of_current_user().into_iter().chain(of_consumers()));
+    paths.extend(of_current_user().into_iter().chain(of_consumers()).chain(of_traces()));
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));

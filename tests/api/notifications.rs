@@ -22,6 +22,7 @@ mod realtime_at_two_servers;
 mod realtime_without_lane;
 mod several_servers;
 mod tls;
+mod traces;
 mod websocket;
 #[path = "websocket/mod.rs"]
 mod websocket_at_two_servers;

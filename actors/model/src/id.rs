@@ -154,6 +154,12 @@ server_id!(
 );
 
 server_id!(
+    /// The id of a trace (B-37).
+    TraceId,
+    crate::error::Noun::Trace
+);
+
+server_id!(
     /// The id of a retention rule (Z-08).
     RetentionRuleId,
     crate::error::Noun::RetentionRule

@@ -1,11 +1,15 @@
 //! The channel on which a consumer receives an entry of the journal.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use platform_model::access::Ancestor;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::realtime::bayeux::{Channel, Pattern, Resource};
+use platform_model::realtime::filter::{Content, NotificationFilter};
+use platform_model::realtime::trace::diagnosis::{JournalEvidence, JournalVerdict};
+use platform_model::timestamp::Timestamp;
 use platform_store::realtime::journal::JournalEntry;
 use platform_store::{Database, access};
 
@@ -53,6 +57,33 @@ pub(super) fn channel_of(channels: &[Pattern], entry: &JournalEntry, lineages: &
         _ => false,
     };
     channels.iter().find(is_family).map(ToString::to_string)
+}
+
+/// Returns which entries of the journal a consumer with these channels and this filter receives (B-38).
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn judge(
+    database: &Database,
+    tenant: &TenantId,
+    (channels, filter): (&[Pattern], &Option<Arc<NotificationFilter>>),
+    entries: &[JournalEntry],
+) -> Result<Vec<JournalEvidence>> {
+    let lineages = lineages(database, tenant, channels, entries.iter()).await?;
+    let judged = entries.iter().map(|entry| {
+        let passes = || filter.as_ref().is_none_or(|filter| filter.matches(&Content::of(&entry.content)));
+        JournalEvidence {
+            position: entry.place.position,
+            time: Timestamp::stored(entry.place.arrived, 0),
+            channel: Channel { resource: entry.resource, id: entry.source }.to_string(),
+            verdict: match channel_of(channels, entry, &lineages) {
+                None => JournalVerdict::OtherChannel,
+                Some(_) if passes() => JournalVerdict::Matches,
+                Some(_) => JournalVerdict::Filtered,
+            },
+        }
+    });
+    Ok(judged.collect())
 }
 
 /// Returns whether a consumer with these channels may receive a publication. Only the ancestors of the source say

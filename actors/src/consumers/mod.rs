@@ -28,6 +28,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 pub use batch::{Batch, Interruption, ReadNotification};
+pub(crate) use channels::judge;
 use channels::may_receive;
 pub use reader::{ConsumerReader, NewReader};
 use signal::Signal;

@@ -11,7 +11,7 @@ use platform_model::realtime::transactions::TransactionId;
 
 use super::listeners::Verdicts;
 use super::points::Waiting;
-use super::{Notification, NotificationHub, Publish, Subscriptions};
+use super::{Notification, NotificationHub, Publish, Subscriptions, TracedPublication};
 
 /// A new operation that is published to the subscriptions to its device and to the agents that execute it.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct PublishQueued {
     pub(crate) links: Links,
     /// The transaction that stored the operation, if it is known.
     pub(crate) transaction: Option<TransactionId>,
+    /// The change and the mode of its write, if a trace concerns it.
+    pub(crate) traced: Option<TracedPublication>,
 }
 
 impl NotificationHub {
@@ -35,24 +37,25 @@ impl NotificationHub {
 
     pub(super) fn publish_queued_in(&self, subscriptions: &mut Subscriptions, queued: PublishQueued) {
         for agent in &queued.agents {
-            subscriptions.publish_to_agent(*agent, &queued.for_agents, &queued.links);
+            subscriptions.publish_to_agent(*agent, &queued);
         }
-        let PublishQueued { operation, links, transaction, .. } = queued;
+        let PublishQueued { operation, links, transaction, traced, .. } = queued;
         let (source, event) = (operation.device, PublishedChange::OperationCreated(operation));
-        self.publish_in(subscriptions, Publish { source, event, links, transaction });
+        self.publish_in(subscriptions, Publish { source, event, links, transaction, traced });
     }
 }
 
 impl Subscriptions {
     /// Sends an operation to the sessions of one agent. The message holds the operation itself, without an action
     /// (B-04).
-    fn publish_to_agent(&mut self, agent: ManagedObjectId, operation: &Operation, links: &Links) {
+    fn publish_to_agent(&mut self, agent: ManagedObjectId, queued: &PublishQueued) {
         let Some(listeners) = self.listeners.of(&Pattern::Agent(agent)) else { return };
         self.last_id += 1;
         let mut json = format!(r#"{{"channel":"/{agent}","id":"{}","data":"#, self.last_id).into_bytes();
-        json.extend(encode(operation, links));
+        json.extend(encode(&*queued.for_agents, &queued.links));
         json.push(b'}');
-        let notification = Arc::new(Notification::new(&json));
+        let traced = queued.traced.as_ref().map(|(change, _)| change.clone());
+        let notification = Arc::new(Notification::new(&json).traced_as(traced));
         let mut verdicts = Verdicts::default();
         verdicts.add(&[listeners], |_| notification.clone());
         let recipients = listeners.recipients(&verdicts);

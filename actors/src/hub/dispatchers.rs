@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::id::TenantId;
+use platform_model::realtime::trace::record::EndReason;
 
 use super::Notification;
 use crate::server_key_hasher::ServerKeyHasher;
@@ -56,7 +57,11 @@ impl SessionDispatchers {
         for slot in slots {
             if let Some(dispatcher) = self.dispatchers.get(&slot.dispatcher) {
                 let tenant = self.tenant.clone();
-                dispatcher.do_send(DispatchToSessions { tenant, message: EndSession, to: vec![slot] });
+                dispatcher.do_send(DispatchToSessions {
+                    tenant,
+                    message: EndSession(EndReason::Gap),
+                    to: vec![slot],
+                });
             }
         }
     }

@@ -187,6 +187,13 @@ impl<'a> Listeners<'a> {
         unfiltered.chain(filtered).map(|(slot, units)| (*slot, *units))
     }
 
+    /// Returns the filters that do not match a publication.
+    pub(super) fn rejecting(self, verdicts: &'a Verdicts) -> impl Iterator<Item = String> + 'a {
+        let groups = self.filtered.into_iter().flat_map(|filtered| &filtered.groups);
+        let rejecting = groups.filter(|(key, _)| !verdicts.are_true(key));
+        rejecting.map(|(_, group)| group.filter.text().to_owned())
+    }
+
     /// Returns all sessions.
     pub(super) fn slots(self) -> impl Iterator<Item = SessionSlot> + 'a {
         let unfiltered = self.unfiltered.into_iter().flat_map(SmallMap::iter).map(|(slot, _)| *slot);

@@ -24,13 +24,16 @@ use actix::{Addr, ArbiterHandle};
 use parking_lot::Mutex;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::Links;
+use platform_model::origin::ProcessingMode;
 use platform_model::realtime::bayeux::{Channel, FamilyChannel, Pattern, Subscription};
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::trace::record::{TraceEvent, TracedChange};
 use platform_model::realtime::transactions::TransactionId;
 use platform_model::units::SystemOfUnits;
 use platform_store::Database;
 
 use crate::session::dispatcher::{SessionDispatcher, SessionSlot};
+use crate::traces::TraceRecorder;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
 use families::{Families, Found, Lineage, Placement};
@@ -47,6 +50,8 @@ pub struct Notification {
     begin: usize,
     /// The channel of an object whose change it is about, and the transaction that stored the change, if it is known.
     change: Option<(Channel, Option<TransactionId>)>,
+    /// The change, if a trace concerns it.
+    traced: Option<Arc<TracedChange>>,
 }
 
 impl Notification {
@@ -61,13 +66,23 @@ impl Notification {
         };
         // The frame is final and contains text; a server does not mask its frames.
         let header = [&[0x81, code], extended, b"["].concat();
-        Self { frame: [&header, json, b"]"].concat().into(), begin: header.len(), change: None }
+        Self { frame: [&header, json, b"]"].concat().into(), begin: header.len(), change: None, traced: None }
     }
 
     /// Returns the channel of an object whose change it is about, and the transaction that stored the change, if it is
     /// known. It is `None` for notifications on other channels.
     pub(crate) fn change(&self) -> Option<(Channel, Option<TransactionId>)> {
         self.change
+    }
+
+    /// Returns the change, if a trace concerns it.
+    pub(crate) fn traced(&self) -> Option<&Arc<TracedChange>> {
+        self.traced.as_ref()
+    }
+
+    /// Returns the notification, marked as that of a change that a trace concerns.
+    pub(crate) fn traced_as(self, traced: Option<Arc<TracedChange>>) -> Self {
+        Self { traced, ..self }
     }
 
     /// Returns the encoded Bayeux message.
@@ -100,7 +115,12 @@ pub(crate) struct Publish {
     pub(crate) links: Links,
     /// The transaction that stored the change, if it is known.
     pub(crate) transaction: Option<TransactionId>,
+    /// The change and the mode of its write, if a trace concerns it.
+    pub(crate) traced: Option<TracedPublication>,
 }
+
+/// A change that a trace concerns, and the mode of its write.
+pub(crate) type TracedPublication = (Arc<TracedChange>, ProcessingMode);
 
 /// The channels that a session subscribes to.
 #[derive(Debug)]
@@ -149,6 +169,7 @@ pub(crate) struct Subscriptions {
     /// The publications that wait behind a point; usually there are none.
     line: WaitingLine,
     last_id: u64,
+    recorder: Arc<TraceRecorder>,
 }
 
 impl NotificationHub {
@@ -158,6 +179,7 @@ impl NotificationHub {
         database: Database,
         subscription_counts: SubscriptionCounts,
         arbiter: ArbiterHandle,
+        recorder: Arc<TraceRecorder>,
     ) -> Self {
         let subscriptions = Subscriptions {
             listeners: ListenerTable::default(),
@@ -166,6 +188,7 @@ impl NotificationHub {
             families: Families::new(tenant, database),
             line: WaitingLine::new(),
             last_id: 0,
+            recorder,
         };
         Self { subscriptions: Arc::new(Mutex::new(subscriptions)), arbiter }
     }
@@ -238,13 +261,15 @@ impl Subscriptions {
         let own = Channel { resource: publish.event.resource(), id: publish.source };
         let patterns = [Pattern::Exact(own), Pattern::All(own.resource)];
         let listeners: Vec<Listeners<'_>> = patterns.iter().filter_map(|p| self.listeners.of(p)).collect();
-        let mut verdicts = Verdicts::default();
+        let (mut verdicts, mut receivers) = (Verdicts::default(), 0);
+        // The sessions may record what becomes of the notification before this returns.
+        let begun = publish.traced.is_some().then(TraceRecorder::now);
         if !listeners.is_empty() {
             self.last_id += 1;
             let mut forms =
                 NotificationForms { object: Some(own), ..NotificationForms::new(publish, own, self.last_id) };
             verdicts.add(&listeners, |units| forms.in_units(units));
-            let recipients = each_once(&listeners, &verdicts);
+            let recipients = each_once(&listeners, &verdicts).inspect(|_| receivers += 1);
             self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
         }
         for id in lineage.into_iter().flat_map(|lineage| lineage.iter()) {
@@ -253,8 +278,17 @@ impl Subscriptions {
             self.last_id += 1;
             let mut forms = NotificationForms::new(publish, FamilyChannel(family), self.last_id);
             verdicts.add(&[listeners], |units| forms.in_units(units));
-            let recipients = listeners.recipients(&verdicts);
+            let recipients = listeners.recipients(&verdicts).inspect(|_| receivers += 1);
             self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
+        }
+        if let (Some((change, mode)), Some(begun)) = (&publish.traced, begun) {
+            let of_filter = |pattern: &Pattern| {
+                let filters = self.listeners.of(pattern).into_iter().flat_map(|of| of.rejecting(&verdicts));
+                filters.map(|filter| (pattern.to_string(), filter)).collect::<Vec<_>>()
+            };
+            let rejected = patterns.iter().flat_map(of_filter).collect();
+            let (change, mode) = (change.clone(), *mode);
+            self.recorder.record_of(begun, TraceEvent::Published { change, mode, receivers, rejected });
         }
     }
 
@@ -325,7 +359,8 @@ impl<'a, C: Display> NotificationForms<'a, C> {
             });
             let json = converted.as_ref().unwrap_or(event).notification(&self.channel, self.id, links);
             let change = self.object.map(|object| (object, self.publish.transaction));
-            Arc::new(Notification { change, ..Notification::new(&json) })
+            let traced = self.publish.traced.as_ref().map(|(change, _)| change.clone());
+            Arc::new(Notification { change, ..Notification::new(&json).traced_as(traced) })
         };
         self.encoded[form].get_or_insert_with(encode).clone()
     }

@@ -12,6 +12,7 @@ use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::publication::Publication;
+use platform_model::realtime::trace::record::EndReason;
 use platform_store::realtime::announcements::{CarriedOut, Change, RightsChange};
 use platform_store::realtime::publications::{DeliveryHold, Receivers};
 use platform_store::realtime::watch;
@@ -105,7 +106,7 @@ impl Platform {
             platform.all_consumers_changed(tenant);
             let (id, transfers) = (tenant.clone(), platform.transfers.clone());
             transfers.stay_until(tenant, async move {
-                platform.end_sessions(&id, Holders::Everybody).await;
+                platform.end_sessions(&id, Holders::Everybody, EndReason::Gap).await;
                 drop(delivery_hold);
             });
         };
@@ -183,7 +184,8 @@ impl Platform {
             Change::Guess(_, text) => notify(Changed::Guess(text)),
             Change::Modules(_) => self.modules.check_soon(),
             Change::Applications(_) => self.database.applications_changed(),
-            Change::Consumer(..) | Change::IsApplied(..) => {}
+            // Their traces are loaded before the response.
+            Change::Traces(_) | Change::Consumer(..) | Change::IsApplied(..) => {}
             Change::Anything => {
                 self.modules.check_soon();
                 self.database.applications_changed();
@@ -218,6 +220,11 @@ impl Platform {
                         tracing::debug!(tenant.id = %tenant, %error, "changed limits do not apply yet");
                     }
                 }
+                Change::Traces(tenant) => {
+                    if let Err(error) = self.load_traces(Some(tenant)).await {
+                        tracing::debug!(tenant.id = %tenant, %error, "changed traces do not apply yet");
+                    }
+                }
                 Change::Anything => {
                     for (tenant, _) in self.known_tenants() {
                         self.end_denied(&tenant, Holders::Everybody, InDoubt::Stay).await;
@@ -236,15 +243,15 @@ impl Platform {
         }
     }
 
-    async fn end_sessions(&self, tenant: &TenantId, of: Holders) {
+    async fn end_sessions(&self, tenant: &TenantId, of: Holders, reason: EndReason) {
         let sessions = self.sessions_of(tenant, of).await;
-        end(sessions.into_iter().map(|(_, session)| session).collect()).await;
+        end(sessions.into_iter().map(|(_, session)| session).collect(), reason).await;
     }
 
     /// Ends the sessions of these users, also those that are leaving or have just left: their new server may have
     /// applied the change before they arrived.
     async fn revoke_sessions(&self, tenant: &TenantId, of: Holders) {
-        self.end_sessions(tenant, of.clone()).await;
+        self.end_sessions(tenant, of.clone(), EndReason::Revoked).await;
         let Some(here) = self.tenants.read().get(tenant).cloned() else { return };
         let listed = here.environment.of_users.lock().list(&of);
         for (_, client) in listed {
@@ -264,7 +271,7 @@ impl Platform {
         for sessions in self.sessions_of(tenant, of).await.chunks(SESSIONS_PER_CHECK) {
             let listening = listening(sessions).await;
             if !listening.is_empty() {
-                end(self.denied(tenant, listening, in_doubt).await).await;
+                end(self.denied(tenant, listening, in_doubt).await, EndReason::Revoked).await;
             }
         }
     }
@@ -339,8 +346,8 @@ async fn listening(sessions: &[(Arc<str>, Addr<SessionActor>)]) -> Vec<Listening
 }
 
 /// Ends sessions and waits until they have ended, so that nothing is delivered to them afterwards.
-async fn end(sessions: Vec<Addr<SessionActor>>) {
+async fn end(sessions: Vec<Addr<SessionActor>>, reason: EndReason) {
     for sessions in sessions.chunks(SESSIONS_PER_CHECK) {
-        join_all(sessions.iter().map(|session| session.send(RevokeSession))).await;
+        join_all(sessions.iter().map(|session| session.send(RevokeSession(reason)))).await;
     }
 }

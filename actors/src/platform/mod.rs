@@ -8,11 +8,14 @@ mod consumers;
 mod diagnosis;
 mod draining;
 mod modules;
+mod notification_diagnosis;
+mod questions;
 mod server_messages;
 mod sessions;
 mod shown_sessions;
 mod tenant;
 mod tenant_limits;
+mod traces;
 mod user_sessions;
 mod vitals;
 
@@ -32,34 +35,33 @@ pub use arrivals::Pulled;
 use changes::Forget;
 pub use changes::{Changed, Holders, Names};
 pub use draining::OfferedSessions;
+pub use notification_diagnosis::DiagnosisRequest;
 use platform_model::error::{Error, Result};
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
+use platform_model::realtime::client_session::SessionsOfServer;
 use platform_store::Database;
 use platform_store::data::alarms::bulk_updates::{self, Held, NewBulkAlarmUpdate, insert_bulk_alarm_update};
 use platform_store::leases;
 use platform_store::writer::{Writer, WriterHandle};
+use questions::Questions;
 pub use shown_sessions::{FoundSessions, WantedSessions};
 pub use tenant::Tenant;
+use traces::Traces;
+pub use traces::{FailedRequest, FoundRecords, Refusal};
 pub use user_sessions::NotedSessions;
 
 use crate::background::bulk_alarm_update::{BulkAlarmUpdate, BulkAlarmUpdates};
 use crate::background::bulk_operation::BulkOperations;
 use crate::background::silence::clear_alarm;
-use crate::consumers::ConsumerReaders;
-use crate::device::Devices;
 use crate::event_processing::deployment::{Deployments, SharedDependencies};
 use crate::event_processing::look_ups::LookUpPath;
-use crate::feed::Feeds;
 use crate::heartbeats::Heartbeats;
-use crate::hub::{NotificationHub, SubscriptionCounts};
-use crate::session::arriving::Requested;
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::presence::Presence;
-use crate::session::{ClientId, Release, SessionActor, SessionEnvironment, Sessions};
+use crate::session::{ClientId, Release, SessionActor};
 use crate::session_moves::Transfers;
-use crate::tenant::{TenantActor, place, place_of_tenant};
-use crate::writes;
+use crate::tenant::place;
 
 /// The running platform of one server process.
 pub struct Platform {
@@ -80,7 +82,8 @@ pub struct Platform {
     /// The threads of connections, on which sessions live.
     session_threads: Mutex<Vec<Addr<SessionDispatcher>>>,
     /// The open requests to other servers for their sessions.
-    questions: shown_sessions::Questions,
+    questions: Questions<SessionsOfServer>,
+    traces: Traces,
     /// The activity of tenants in the last few seconds.
     activity: Mutex<Activity>,
     /// The functions that remove outdated entries from the caches of the HTTP layer.
@@ -180,15 +183,20 @@ impl Platform {
                 registrations,
                 transfers,
                 session_threads: Mutex::default(),
-                questions: shown_sessions::Questions::default(),
+                questions: Questions::default(),
+                traces: Traces::default(),
                 activity: Mutex::default(),
                 forget: Forget::default(),
             }
         });
-        platform.install_change_handler();
-        platform.install_publication_handler(process);
-        platform.install_session_handler(process);
+        platform.install_handlers(process);
         Ok(platform)
+    }
+
+    fn install_handlers(self: &Arc<Self>, process: i64) {
+        self.install_change_handler();
+        self.install_publication_handler(process);
+        self.install_session_handler(process);
     }
 
     /// Returns the database, for reads.
@@ -231,64 +239,6 @@ impl Platform {
         let tenant = Arc::new(self.start_tenant(id));
         tenants.insert(id.clone(), tenant.clone());
         tenant
-    }
-
-    fn start_tenant(&self, id: &TenantId) -> Tenant {
-        let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
-        let (devices, sessions) = (Arc::<Devices>::default(), Arc::<Sessions>::default());
-        let counts = SubscriptionCounts::default();
-        let hub = NotificationHub::new(id.clone(), self.database.clone(), counts.clone(), arbiter.clone());
-        let feeds = Feeds::default();
-        let consumers = Arc::new(ConsumerReaders::new(id.clone(), self.database.clone()));
-        let context = |thread: &ActorThread| writes::WriteContext {
-            tenant: id.clone(),
-            database: self.database.clone(),
-            writer: thread.writer.clone(),
-            heartbeats: thread.heartbeats.clone(),
-            hub: hub.clone(),
-            subscription_counts: counts.clone(),
-            consumers: consumers.clone(),
-            feeds: feeds.clone(),
-            ids: self.ids.clone(),
-            limits: self.limits.clone(),
-        };
-        let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
-        let places: Vec<_> =
-            self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
-        let environment = Arc::new(self.session_environment(id, hub, consumers, sessions.clone()));
-        let of_actor = devices.clone();
-        Tenant {
-            address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(of_actor, places)),
-            devices,
-            sessions,
-            limits: environment.of_tenant.clone(),
-            environment,
-            contexts,
-            ids: self.ids.clone(),
-            sessions_per_user: self.limits().sessions_per_user,
-        }
-    }
-
-    fn session_environment(
-        &self,
-        id: &TenantId,
-        hub: NotificationHub,
-        consumers: Arc<ConsumerReaders>,
-        sessions: Arc<Sessions>,
-    ) -> SessionEnvironment {
-        SessionEnvironment {
-            id: id.clone(),
-            hub,
-            consumers,
-            presence: self.presence.clone(),
-            sessions,
-            of_users: Mutex::default(),
-            requested: Requested::default(),
-            limits: self.limits.clone(),
-            of_tenant: self.database.tenant_limits().of(id),
-            transfers: self.transfers.clone(),
-            counters: self.database.statistics().of(id),
-        }
     }
 
     /// Removes the cached options of a tenant, because one of them changed.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use actix::prelude::*;
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::ServerMessage;
+use platform_model::realtime::trace::record::EndReason;
 
 use super::{Platform, WantedSessions};
 use crate::session::{ClientId, EndSession, FindOwner, Owner, SessionActor, StartMove};
@@ -37,7 +38,7 @@ impl Platform {
             ServerMessage::End { client, tenant } => {
                 let Some(client) = ClientId::parse(&client) else { return };
                 match self.session_of(&tenant, client) {
-                    Some(session) => session.do_send(EndSession),
+                    Some(session) => session.do_send(EndSession(EndReason::Gap)),
                     None if self.transfers.is_departing(client) => {
                         let platform = self.clone();
                         tokio::spawn(async move {
@@ -52,6 +53,13 @@ impl Platform {
                 let platform = self.clone();
                 tokio::spawn(async move { platform.adopt(sessions).await });
             }
+            other => self.handle_question(other),
+        }
+    }
+
+    /// Handles a request of an administrator at another server, or a response to such a request.
+    fn handle_question(self: &Arc<Self>, message: ServerMessage) {
+        match message {
             ServerMessage::Show { request, by, tenant, filter, after, limit, ends } => {
                 let platform = self.clone();
                 let wanted = WantedSessions { filter, after, limit };
@@ -60,6 +68,12 @@ impl Platform {
                 );
             }
             ServerMessage::Shown { request, from, found } => self.questions.receive(request, from, found),
+            ServerMessage::ShowRecords { request, by, tenant, filter } => {
+                self.show_records((by, request), &tenant, &filter)
+            }
+            ServerMessage::RecordsShown { request, from, records } => {
+                self.receive_records(request, from, records)
+            }
             response => self.transfers.receive(response),
         }
     }

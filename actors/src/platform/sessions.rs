@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::{Leaving, ServerMessage};
+use platform_model::realtime::trace::record::EndReason;
 use platform_store::realtime::session_moves::{StoredSession, Successor};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -78,9 +79,9 @@ impl Platform {
         self.transfers.is_stopping()
     }
 
-    /// Ends a session and waits until it has ended.
-    pub async fn end_session(&self, session: &Addr<SessionActor>) {
-        session.send(EndSession).await.ok();
+    /// Ends a session for this reason and waits until it has ended.
+    pub async fn end_session(&self, session: &Addr<SessionActor>, reason: EndReason) {
+        session.send(EndSession(reason)).await.ok();
     }
 
     /// Returns the owner of a session at another server (B-18a).

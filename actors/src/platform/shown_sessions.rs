@@ -1,28 +1,19 @@
-//! The sessions of a tenant at all servers, for its administrators. Each living server receives a request through the
-//! database; the result names the servers that do not respond within a second.
+//! The sessions of a tenant at all servers, for its administrators.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-
-use parking_lot::Mutex;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
 use platform_model::realtime::bayeux::Subscription;
 use platform_model::realtime::client_session::{ClientSession, SessionFilter, SessionsOfServer};
 use platform_model::realtime::session_move::ServerMessage;
+use platform_model::realtime::trace::record::EndReason;
 use platform_model::timestamp::Timestamp;
-use platform_store::realtime::servers::list_living;
 use time::OffsetDateTime;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::Platform;
+use super::questions::{LONGEST, Responses};
 use crate::session::ClientId;
 use crate::session::listing::{DescribeSessions, SessionNow};
-
-/// The time that servers, and their threads, may take to respond.
-const LONGEST: Duration = Duration::from_secs(1);
 
 /// The filter and the page of a list of sessions.
 #[derive(Debug, Clone, Default)]
@@ -51,29 +42,13 @@ enum Then {
     End,
 }
 
-/// The open requests to other servers.
-#[derive(Debug, Default)]
-pub(super) struct Questions {
-    waiting: Mutex<HashMap<u64, mpsc::UnboundedSender<(i64, SessionsOfServer)>>>,
-    next: AtomicU64,
-}
-
-impl Questions {
-    /// Passes a response on to its request.
-    pub(super) fn receive(&self, request: u64, from: i64, found: SessionsOfServer) {
-        if let Some(waiting) = self.waiting.lock().get(&request) {
-            waiting.send((from, found)).ok();
-        }
-    }
-}
-
 impl Platform {
     /// Returns the sessions of a tenant at all servers.
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn list_sessions(&self, tenant: &TenantId, wanted: WantedSessions) -> Result<FoundSessions> {
-        self.ask_servers(tenant, wanted, Then::Stay).await
+        self.look_everywhere(tenant, wanted, Then::Stay).await
     }
 
     /// Ends the session of a tenant with this id, at whichever server it is. Its client gets 402.
@@ -83,44 +58,30 @@ impl Platform {
     pub async fn end_shown_session(&self, tenant: &TenantId, id: &str) -> Result<FoundSessions> {
         let filter = SessionFilter { id: Some(id.to_owned()), ..SessionFilter::default() };
         let wanted = WantedSessions { filter, after: None, limit: 1 };
-        self.ask_servers(tenant, wanted, Then::End).await
+        self.look_everywhere(tenant, wanted, Then::End).await
     }
 
-    async fn ask_servers(
+    async fn look_everywhere(
         &self,
         tenant: &TenantId,
         wanted: WantedSessions,
         then: Then,
     ) -> Result<FoundSessions> {
-        let own = self.database.session_moves().server();
-        let mut others: HashMap<i64, String> = list_living(&self.database).await?.into_iter().collect();
-        others.remove(&own);
-        let (sender, mut responses) = mpsc::unbounded_channel();
-        let request = self.questions.next.fetch_add(1, Ordering::Relaxed);
-        self.questions.waiting.lock().insert(request, sender);
-        for server in others.keys() {
-            let WantedSessions { filter, after, limit } = wanted.clone();
-            let tenant = tenant.to_string();
-            let ends = then == Then::End;
-            let message = ServerMessage::Show { request, by: own, tenant, filter, after, limit, ends };
-            self.database.session_moves().tell(*server, message);
-        }
-        let mut found = self.sessions_here(tenant, &wanted, then).await;
-        let until = Instant::now() + LONGEST;
-        while !others.is_empty()
-            && let Ok(Some((from, of_server))) = timeout_at(until, responses.recv()).await
-        {
-            others.remove(&from);
+        let message = |request, by| {
+            let (WantedSessions { filter, after, limit }, tenant) = (wanted.clone(), tenant.to_string());
+            ServerMessage::Show { request, by, tenant, filter, after, limit, ends: then == Then::End }
+        };
+        let here = self.sessions_here(tenant, &wanted, then);
+        let Responses { responses, missing } = self.ask_servers(&self.questions, message, here).await?;
+        let mut found = SessionsOfServer::default();
+        for of_server in responses {
             found.count += of_server.count;
             found.sessions.extend(of_server.sessions);
         }
-        self.questions.waiting.lock().remove(&request);
         found.sessions.sort_by(|one, other| one.id.cmp(&other.id));
         // A session that moves may be listed by two servers.
         found.sessions.dedup_by(|one, other| one.id == other.id);
         found.sessions.truncate(wanted.limit);
-        let mut missing: Vec<String> = others.into_values().collect();
-        missing.sort();
         Ok(FoundSessions { found, missing })
     }
 
@@ -173,7 +134,7 @@ impl Platform {
 
     async fn end_client(&self, tenant: &TenantId, client: ClientId) {
         if let Some(session) = self.tenant(tenant).session(client) {
-            self.end_session(&session).await;
+            self.end_session(&session, EndReason::Administrator).await;
         }
     }
 

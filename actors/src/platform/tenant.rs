@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
+use parking_lot::Mutex;
 use platform_model::access::Authority;
 use platform_model::data::alarm::AlarmFilter;
 use platform_model::data::event::{Event, EventFilter, NewEvent};
@@ -11,16 +12,21 @@ use platform_model::data::operation::OperationFilter;
 use platform_model::devices::managed_object::ManagedObject;
 use platform_model::devices::reference::LinkKind;
 use platform_model::error::{Error, Result};
-use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId};
+use platform_model::id::{BinaryId, IdGenerator, ManagedObjectId, MeasurementId, TenantId};
 use platform_model::links::Links;
 use platform_model::origin::Origin;
 use platform_store::tenancy::tenant_limits::{Counted, TenantLimits};
 
+use super::{ActorThread, Platform};
 use crate::background::bulk_alarm_update::delete_alarms;
+use crate::consumers::ConsumerReaders;
 use crate::device::{CreateChild, DeviceActor, Devices};
+use crate::feed::Feeds;
+use crate::hub::{NotificationHub, SubscriptionCounts};
+use crate::session::arriving::Requested;
 use crate::session::dispatcher::SessionDispatcher;
 use crate::session::{ClientId, NewSession, SessionActor, SessionEnvironment, SessionHere, Sessions};
-use crate::tenant::{StartDevice, TenantActor, place};
+use crate::tenant::{StartDevice, TenantActor, place, place_of_tenant};
 use crate::writes::{self, NewMeasurements, NewObject, PublicationTurn};
 
 /// A tenant for the HTTP layer.
@@ -34,6 +40,71 @@ pub struct Tenant {
     pub(super) ids: Arc<IdGenerator>,
     pub(super) sessions_per_user: Option<usize>,
     pub(super) limits: Arc<TenantLimits>,
+}
+
+impl Platform {
+    /// Creates the parts of a tenant, without a query.
+    pub(super) fn start_tenant(&self, id: &TenantId) -> Tenant {
+        let arbiter = &self.threads[place_of_tenant(id, self.threads.len())].arbiter;
+        let (devices, sessions) = (Arc::<Devices>::default(), Arc::<Sessions>::default());
+        let counts = SubscriptionCounts::default();
+        let recorder = self.traces.recorder(id, &self.transfers);
+        let (database, arbiter_of_hub) = (self.database.clone(), arbiter.clone());
+        let hub =
+            NotificationHub::new(id.clone(), database, counts.clone(), arbiter_of_hub, recorder.clone());
+        let feeds = Feeds::default();
+        let consumers = Arc::new(ConsumerReaders::new(id.clone(), self.database.clone()));
+        let context = |thread: &ActorThread| writes::WriteContext {
+            tenant: id.clone(),
+            database: self.database.clone(),
+            writer: thread.writer.clone(),
+            heartbeats: thread.heartbeats.clone(),
+            hub: hub.clone(),
+            subscription_counts: counts.clone(),
+            consumers: consumers.clone(),
+            feeds: feeds.clone(),
+            ids: self.ids.clone(),
+            limits: self.limits.clone(),
+            recorder: recorder.clone(),
+        };
+        let contexts: Vec<writes::WriteContext> = self.threads.iter().map(context).collect();
+        let places: Vec<_> =
+            self.threads.iter().map(|thread| thread.arbiter.clone()).zip(contexts.iter().cloned()).collect();
+        let environment = Arc::new(self.session_environment(&contexts[0], sessions.clone()));
+        let of_actor = devices.clone();
+        Tenant {
+            address: TenantActor::start_in_arbiter(arbiter, move |_| TenantActor::new(of_actor, places)),
+            devices,
+            sessions,
+            limits: environment.of_tenant.clone(),
+            environment,
+            contexts,
+            ids: self.ids.clone(),
+            sessions_per_user: self.limits().sessions_per_user,
+        }
+    }
+
+    fn session_environment(
+        &self,
+        context: &writes::WriteContext,
+        sessions: Arc<Sessions>,
+    ) -> SessionEnvironment {
+        let id = &context.tenant;
+        SessionEnvironment {
+            id: id.clone(),
+            hub: context.hub.clone(),
+            consumers: context.consumers.clone(),
+            recorder: context.recorder.clone(),
+            presence: self.presence.clone(),
+            sessions,
+            of_users: Mutex::default(),
+            requested: Requested::default(),
+            limits: self.limits.clone(),
+            of_tenant: self.database.tenant_limits().of(id),
+            transfers: self.transfers.clone(),
+            counters: self.database.statistics().of(id),
+        }
+    }
 }
 
 impl Tenant {

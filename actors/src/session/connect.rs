@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::realtime::bayeux::Advice;
+use platform_model::realtime::trace::record::TraceEvent;
 use platform_store::tenancy::tenant_limits::Counted;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -271,6 +272,7 @@ impl Handler<Abandoned> for SessionActor {
                 }
                 return;
             }
+            self.trace_notifications(&delivery.notifications, TraceEvent::Returned);
             self.queue.put_back(delivery);
         }
         // A newer connect may be parked by now. Only a connect whose receiver is gone is removed.
@@ -354,13 +356,17 @@ impl SessionActor {
     fn deliver_to_parked(&mut self) {
         let Some(parked) = self.unpark() else { return };
         let delivery = self.queue.take();
+        let sent = self.environment.recorder.is_on().then(|| delivery.notifications.clone());
         let count = delivery.notifications.len() as u64;
         let (templates, connect) = (self.templates.clone(), self.connects as u32);
         let advice = parked.advice();
         let answer = ConnectResponse { delivery, advice, templates, connect, ..ConnectResponse::default() };
         self.may_get_back |= count > 0 && matches!(parked.reply_to, ReplyTo::Channel(_));
         match self.respond(parked, answer) {
-            Ok(()) => self.count_delivered(count),
+            Ok(()) => {
+                self.count_delivered(count);
+                self.trace_notifications(sent.iter().flatten(), TraceEvent::Sent);
+            }
             Err(unsent) => self.queue.put_back(unsent.delivery),
         }
     }

@@ -16,6 +16,7 @@ use platform_model::error::Error;
 use platform_model::realtime::bayeux::{Advice, Pattern, Subscription};
 use platform_model::realtime::consumer::{JournalPosition, ReaderWay};
 use platform_model::realtime::session_move::ConsumerState;
+use platform_model::realtime::trace::record::{EndReason, TraceEvent};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
@@ -133,7 +134,7 @@ impl Handler<Consume> for SessionActor {
         self.subscriptions = channels.iter().cloned().map(Subscription::from).collect();
         // A right that was lost before the subscriptions were set is not found by the check of sessions.
         if reader.rights_changed() {
-            return ctx.stop();
+            return self.end(EndReason::Revoked, ctx);
         }
         self.consumer = Some(Box::new(SessionConsumer {
             name: reader.consumer().into(),
@@ -153,6 +154,7 @@ impl SessionActor {
     /// Drops the notifications that the client has received. The others that were sent return to the queue.
     pub(super) fn acknowledge(&mut self, to: Option<AcknowledgedTo>) {
         let before = self.queue.len();
+        let sent = self.environment.recorder.is_on().then(|| self.queue.traced_and_sent());
         match (to, &self.consumer) {
             (Some(AcknowledgedTo::Batch(batch)), _) => self.queue.acknowledged(batch),
             (Some(AcknowledgedTo::Position(to)), Some(consumer)) => {
@@ -161,6 +163,9 @@ impl SessionActor {
             _ => {}
         }
         let count = before - self.queue.len();
+        for change in sent.into_iter().flatten().take(count).flatten() {
+            self.trace(|| TraceEvent::Acknowledged(change));
+        }
         self.consumer.iter_mut().for_each(|consumer| consumer.acknowledged(count));
     }
 
@@ -237,7 +242,7 @@ impl Handler<Superseded> for SessionActor {
         }
         let (error, advice) = (Some(SUPERSEDED.into()), Some(Advice::NONE));
         self.answer_parked(ConnectResponse { error, advice, ..ConnectResponse::default() });
-        ctx.stop();
+        self.end(EndReason::Consumer, ctx);
     }
 }
 
@@ -246,7 +251,7 @@ impl Handler<ConsumerChanged> for SessionActor {
 
     fn handle(&mut self, _: ConsumerChanged, ctx: &mut SessionContext) {
         if !self.is_leaving() {
-            ctx.stop();
+            self.end(EndReason::Consumer, ctx);
         }
     }
 }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use actix::dev::channel::{AddressReceiver, channel};
 use actix::prelude::*;
+use platform_model::realtime::trace::record::EndReason;
 use tokio::time::Instant;
 
 use crate::server_key_hasher::ServerKeyHasher;
@@ -222,7 +223,9 @@ impl Drop for SessionDispatcher {
     /// Ends all sessions, because without a dispatcher they would receive nothing and not notice.
     fn drop(&mut self) {
         let sessions = std::mem::take(&mut *self.sessions.borrow_mut());
-        sessions.values().for_each(|session| session.running.borrow_mut().handle(EndSession));
+        sessions
+            .values()
+            .for_each(|session| session.running.borrow_mut().handle(EndSession(EndReason::Server)));
     }
 }
 

@@ -5,21 +5,22 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::realtime::bayeux::Advice;
+use platform_model::realtime::trace::record::EndReason;
 
 use super::socket::EndNotice;
 use super::{ConnectResponse, SessionActor};
 
-/// Ends the session; its client receives 402 and handshakes again. Sent when its user changed or lost a right that
-/// the session needs (U-16, B-18b).
+/// Ends the session for this reason; its client receives 402 and handshakes again.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
-pub(crate) struct EndSession;
+pub(crate) struct EndSession(pub(crate) EndReason);
 
-/// Ends the session because its user may not have it any more. A session that has just left ends at its new place,
-/// which may have applied the change before the session arrived. Sent when a user or a tenant changed (U-16, B-18b).
+/// Ends the session for this reason: its user may not have it any more, or it may have missed notifications. A session
+/// that has just left ends at its new place, which may have applied the change before the session arrived. Sent when a
+/// user or a tenant changed (U-16, B-18b), or after a gap.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
-pub(crate) struct RevokeSession;
+pub(crate) struct RevokeSession(pub(crate) EndReason);
 
 /// Completes a parked connect with an empty response and the advice to come back after `interval`, then asks the
 /// socket to close. Sent when the server stops (B-24).
@@ -40,19 +41,19 @@ pub struct Disconnect {
 impl Handler<EndSession> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, _: EndSession, ctx: &mut Self::Context) {
-        ctx.stop();
+    fn handle(&mut self, EndSession(reason): EndSession, ctx: &mut Self::Context) {
+        self.end(reason, ctx);
     }
 }
 
 impl Handler<RevokeSession> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, _: RevokeSession, ctx: &mut Self::Context) {
+    fn handle(&mut self, RevokeSession(reason): RevokeSession, ctx: &mut Self::Context) {
         if self.has_left() {
             return self.end_at_new_place();
         }
-        ctx.stop();
+        self.end(reason, ctx);
     }
 }
 
@@ -80,7 +81,7 @@ impl Handler<Disconnect> for SessionActor {
             if let Some(socket) = self.take_socket() {
                 socket.end(self.client, EndNotice::InResponse);
             }
-            ctx.stop();
+            self.end(EndReason::Disconnected, ctx);
         }
         own
     }

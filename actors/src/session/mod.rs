@@ -57,6 +57,7 @@ mod subscriptions;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod tracing;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -82,6 +83,7 @@ use platform_model::id::TenantId;
 use platform_model::limits::Limits;
 use platform_model::realtime::bayeux::Subscription;
 use platform_model::realtime::session_move::SessionTraces;
+use platform_model::realtime::trace::record::{EndReason, TraceEvent};
 use platform_model::units::SystemOfUnits;
 use platform_store::statistics::{Counted, TenantCounters};
 use platform_store::tenancy::tenant_limits::TenantLimits;
@@ -89,7 +91,7 @@ pub use queue::Delivery;
 pub(crate) use registered::SessionsOfUsers;
 pub use registered::{SessionEntry, Sessions};
 pub(crate) use rights::ListSubscriptions;
-pub use rights::{Rights, Verdict, may_receive};
+pub use rights::{FindOwner, Owner, Rights, Verdict, may_receive};
 pub use same_thread::{PollConnection, PollHere, SessionHere};
 use snapshots::Snapshots;
 pub use snapshots::{AbandonSnapshot, BeginSnapshot, FinishSnapshot, SnapshotFailure};
@@ -101,6 +103,7 @@ pub use templates::{SessionTemplates, UseTemplates};
 use crate::consumers::ConsumerReaders;
 use crate::hub::{Notification, NotificationHub, RemoveSubscriptions};
 use crate::session_moves::{ArrivalSource, Transfers};
+use crate::traces::TraceRecorder;
 use arriving::Requested;
 use connect::{Parked, ReplyTo};
 use presence::Presence;
@@ -117,21 +120,6 @@ pub(crate) struct DeliverNotification(pub(crate) Arc<Notification>);
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct WakeSession;
-
-/// Asks for the owner of the session. Sent by the HTTP layer when a socket without credentials names the session
-/// (B-18a). The reply is `None` if the session is not here.
-#[derive(Debug, Message)]
-#[rtype(result = "Option<Owner>")]
-pub struct FindOwner;
-
-/// The owner of a session.
-#[derive(Debug, MessageResponse)]
-pub struct Owner {
-    /// The name of the user.
-    pub user: Arc<str>,
-    /// The time at which the user's token expires; `None` for a password.
-    pub expires: Option<std::time::Instant>,
-}
 
 /// The addresses and limits that all sessions of a tenant share.
 #[derive(Debug)]
@@ -154,6 +142,8 @@ pub(crate) struct SessionEnvironment {
     pub(crate) transfers: Arc<Transfers>,
     /// The counters of the tenant.
     pub(crate) counters: Arc<TenantCounters>,
+    /// Records what traces concern.
+    pub(crate) recorder: Arc<TraceRecorder>,
 }
 
 /// A Bayeux client session.
@@ -191,6 +181,8 @@ pub struct SessionActor {
     may_get_back: bool,
     /// Whether the session has arrived from another server or thread.
     has_moved: bool,
+    /// The reason for which the session ends.
+    end_reason: EndReason,
     /// The stage of a move; boxed, because most sessions stay.
     moving: Option<Box<Moving>>,
     /// The seconds that the session lives longer until its client uses it, after there was no server for that long.
@@ -228,6 +220,7 @@ impl SessionActor {
             is_being_written: false,
             may_get_back: false,
             has_moved: false,
+            end_reason: EndReason::Server,
             moving: None,
             grace: 0,
         }
@@ -296,7 +289,7 @@ impl SessionActor {
     /// Ends a session whose client does not fetch its notifications (B-12). The next connect receives 402.
     fn overflow(&mut self, ctx: &mut SessionContext) {
         crate::metrics::OVERFLOWS.increment(1);
-        ctx.stop();
+        self.end(EndReason::Overflow, ctx);
     }
 }
 
@@ -318,12 +311,16 @@ impl Actor for SessionActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         crate::metrics::SESSIONS.increment(1);
         self.environment.counters.session_began();
+        if self.moving.is_none() {
+            self.trace(|| TraceEvent::Began { address: self.traces.address });
+        }
         self.begin_arrival(ctx);
         self.arm(ctx);
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
         let socket = self.take_socket();
+        self.trace_end();
         // A connection may refer to the session for longer than it lives.
         let dropped = std::mem::take(&mut self.queue).len() as u64;
         crate::metrics::DROPPED.increment(dropped);
@@ -356,10 +353,16 @@ impl Handler<DeliverNotification> for SessionActor {
         else {
             return;
         };
+        let traced = notification.traced().cloned();
         if self.queue.push(notification, &self.environment.limits).is_err() {
             return self.overflow(ctx);
         }
         self.hand_over_queue(ctx);
+        if let Some(change) = traced
+            && !self.queue.is_empty()
+        {
+            self.trace(|| TraceEvent::Waits { change, queued: self.queue.len() as u64 });
+        }
     }
 }
 
@@ -375,19 +378,10 @@ impl Handler<WakeSession> for SessionActor {
                 (None, true) => self.due = now + self.interval,
                 (None, false) => match self.more_after_pause() {
                     Some(more) => self.due = now + more,
-                    None => return ctx.stop(),
+                    None => return self.end(EndReason::NoConnect, ctx),
                 },
             }
         }
         self.arm(ctx);
-    }
-}
-
-impl Handler<FindOwner> for SessionActor {
-    type Result = Option<Owner>;
-
-    fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Option<Owner> {
-        let owner = || Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() };
-        (!self.is_missed()).then(owner)
     }
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 use actix::prelude::*;
 use platform_model::error::Error;
 use platform_model::realtime::session_move::{
-    ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames,
+    BatchState, ServerMessage, SessionMove, SessionState, SessionTraces, TemplateNames,
 };
+use platform_model::realtime::trace::record::{EndReason, TraceEvent, TracedChange};
 use platform_store::realtime::publications::TenantSubscription;
 use platform_store::realtime::session_moves::StoredSession;
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::queue::Queue;
@@ -112,13 +114,20 @@ impl SessionActor {
         }));
     }
 
+    /// Returns the queue that the session had at its old place.
+    fn restore_queue(&self, waiting: Vec<Box<RawValue>>, batches: Option<BatchState>) -> Queue {
+        let is_traced = self.environment.recorder.is_on();
+        Queue::restore(waiting, batches, |json| is_traced.then(|| TracedChange::of_message(json)).flatten())
+    }
+
     /// Restores the state, in front of the notifications that have arrived already.
     fn arrive(&mut self, state: SessionState, ctx: &mut SessionContext) {
         let Some(Moving::Arriving(place)) = self.moving.as_deref() else { return };
         self.subscriptions = place.arrived();
         self.environment.requested.remove(self.client, &self.user);
         (self.moving, self.has_moved) = (None, true);
-        let newer = std::mem::replace(&mut self.queue, Queue::restore(state.waiting, state.batches));
+        let queue = self.restore_queue(state.waiting, state.batches);
+        let newer = std::mem::replace(&mut self.queue, queue);
         self.user = state.user.into();
         self.expires = state.expires_in.map(|rest| Box::new(std::time::Instant::now() + rest));
         self.interval = state.interval;
@@ -136,6 +145,7 @@ impl SessionActor {
             self.resume_consumer(consumer, state.subscriptions, ctx);
         }
         self.restore_shown(state.snapshots);
+        self.trace(|| TraceEvent::Arrived);
         for notification in newer.into_waiting() {
             let Some(notification) = self.admit(notification, ctx) else { continue };
             if self.queue.push(notification, &self.environment.limits).is_err() {
@@ -315,11 +325,11 @@ impl SessionActor {
             drop(subscription);
             published
         };
-        ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, _, ctx| {
+        ctx.spawn(publish.into_actor(self).map(|published: Result<(), Error>, session: &mut Self, ctx| {
             if let Err(error) = published {
                 // The commit may have succeeded or not, so it is unknown which server has the session now.
                 tracing::warn!(%error, "the move of a session could not be published; the session ends");
-                ctx.stop();
+                session.end(EndReason::NotMoved, ctx);
             }
         }));
     }
@@ -348,7 +358,7 @@ impl Handler<Depart> for SessionActor {
         let destination = *destination;
         self.answer_parked(ConnectResponse::default());
         self.leave_socket();
-        let Some(state) = self.take_state() else { return ctx.stop() };
+        let Some(state) = self.take_state() else { return self.end(EndReason::NotMoved, ctx) };
         let transfers = self.environment.transfers.clone();
         self.environment.sessions.remove(&self.client, &ctx.address());
         let patterns = self.take_patterns();
@@ -356,6 +366,7 @@ impl Handler<Depart> for SessionActor {
             self.environment.hub.remove_subscriptions(RemoveSubscriptions { slot: ctx.slot(), patterns });
         }
         self.moving = Some(Box::new(Moving::Left(destination)));
+        self.trace(|| TraceEvent::Left { to: destination.map(|destination| destination.server) });
         match destination {
             Some(Destination { server, request }) => {
                 crate::metrics::MOVED_OUT.increment(1);

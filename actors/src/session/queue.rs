@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use platform_model::limits::Limits;
 use platform_model::realtime::session_move::BatchState;
+use platform_model::realtime::trace::record::TracedChange;
 use serde_json::value::RawValue;
 
 use crate::hub::Notification;
@@ -187,11 +188,16 @@ impl Queue {
     }
 
     /// Returns the queue that another server had.
-    pub(super) fn restore(waiting: Vec<Box<RawValue>>, batches: Option<BatchState>) -> Self {
+    pub(super) fn restore(
+        waiting: Vec<Box<RawValue>>,
+        batches: Option<BatchState>,
+        traced: impl Fn(&[u8]) -> Option<TracedChange>,
+    ) -> Self {
         let mut bytes = 0;
         let mut notification = |raw: Box<RawValue>| {
             bytes += raw.get().len();
-            Arc::new(Notification::new(raw.get().as_bytes()))
+            let json = raw.get().as_bytes();
+            Arc::new(Notification::new(json).traced_as(traced(json).map(Arc::new)))
         };
         let waiting = waiting.into_iter().map(&mut notification).collect();
         let batches = batches.map(|BatchState { last, unacknowledged }| {
@@ -200,6 +206,18 @@ impl Queue {
             Box::new(Batches { last, unacknowledged })
         });
         Self { waiting, bytes, batches }
+    }
+
+    /// Returns the changes that traces concern, of the notifications that are lost if the session ends now.
+    pub(super) fn traced(&self) -> impl Iterator<Item = Arc<TracedChange>> {
+        let sent = self.batches.iter().flat_map(|batches| &batches.unacknowledged).map(|(_, sent)| sent);
+        sent.chain(&self.waiting).filter_map(|notification| notification.traced().cloned())
+    }
+
+    /// Returns for each notification that was sent and not acknowledged the change, if a trace concerns it.
+    pub(super) fn traced_and_sent(&self) -> Vec<Option<Arc<TracedChange>>> {
+        let sent = self.batches.iter().flat_map(|batches| &batches.unacknowledged);
+        sent.map(|(_, notification)| notification.traced().cloned()).collect()
     }
 
     /// Returns the notifications that wait, oldest first.

@@ -2,6 +2,7 @@
 //! rights (B-01, B-18b).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use actix::prelude::*;
 use platform_model::access::{Ancestor, Authority, DevicePermissions, Ownership, Permission};
@@ -90,5 +91,29 @@ impl Handler<ListSubscriptions> for SessionActor {
 
     fn handle(&mut self, _: ListSubscriptions, _: &mut Self::Context) -> Self::Result {
         MessageResult(self.patterns())
+    }
+}
+
+/// Asks for the owner of the session. Sent by the HTTP layer when a socket without credentials names the session
+/// (B-18a). The reply is `None` if the session is not here.
+#[derive(Debug, Message)]
+#[rtype(result = "Option<Owner>")]
+pub struct FindOwner;
+
+/// The owner of a session.
+#[derive(Debug, MessageResponse)]
+pub struct Owner {
+    /// The name of the user.
+    pub user: Arc<str>,
+    /// The time at which the user's token expires; `None` for a password.
+    pub expires: Option<std::time::Instant>,
+}
+
+impl Handler<FindOwner> for SessionActor {
+    type Result = Option<Owner>;
+
+    fn handle(&mut self, _: FindOwner, _: &mut Self::Context) -> Option<Owner> {
+        let owner = || Owner { user: self.user.clone(), expires: self.expires.as_deref().copied() };
+        (!self.is_missed()).then(owner)
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use parking_lot::Mutex;
+use platform_model::realtime::trace::record::TraceEvent;
 use platform_store::statistics::TenantCounters;
 
 use super::queue::size;
@@ -221,7 +222,9 @@ impl SessionActor {
         let socket = self.socket.take()?;
         self.is_being_written = false;
         if let Some(frame) = &socket.frame {
-            self.queue.put_back(Delivery { notifications: frame.take(), batch: None });
+            let notifications = frame.take();
+            self.trace_notifications(&notifications, TraceEvent::Returned);
+            self.queue.put_back(Delivery { notifications, batch: None });
         }
         Some(socket)
     }
@@ -246,6 +249,7 @@ impl SessionActor {
         let is_written = is_idle && frame.len() <= LARGE && socket.writer.write(frame);
         if is_written {
             self.count_delivered(1);
+            self.trace_notification(notification, TraceEvent::Sent);
         }
         is_written
     }
@@ -262,6 +266,7 @@ impl SessionActor {
             return;
         }
         let notifications = self.queue.take_frame(FRAME_BYTES);
+        let sent = self.environment.recorder.is_on().then(|| notifications.clone());
         // A client this far behind reads for a while before it sees the response to its connect (B-10a).
         let is_slow = !self.queue.is_empty() || size(&notifications) > FRAME_BYTES;
         self.is_being_written |= is_slow;
@@ -270,6 +275,7 @@ impl SessionActor {
         let frame = Frame::new(notifications, owner, is_slow);
         socket.frame = Some(frame.clone());
         socket.recipient.do_send(SocketMessage::Frame(frame));
+        self.trace_notifications(sent.iter().flatten(), TraceEvent::Sent);
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use platform_model::realtime::bayeux::{Pattern, Subscription};
 use platform_model::realtime::filter::NotificationFilter;
+use platform_model::realtime::trace::record::TraceEvent;
 
 use super::{SessionActor, SessionContext, SessionTemplates};
 use crate::hub::{AddSubscriptions, RemoveSubscriptions};
@@ -94,7 +95,8 @@ impl Handler<Subscribe> for SessionActor {
             let fits = subscribe.templates.is_none_or(|templates| self.add_templates(templates));
             return if fits { Subscribed::Done } else { Subscribed::TooMany };
         }
-        let Some(joined) = self.with(&subscribe.patterns, subscribe.filter) else {
+        let filter = subscribe.filter;
+        let Some(joined) = self.with(&subscribe.patterns, filter.clone()) else {
             return Subscribed::TooMany;
         };
         if !subscribe.templates.is_none_or(|templates| self.add_templates(templates)) {
@@ -104,6 +106,7 @@ impl Handler<Subscribe> for SessionActor {
             return Subscribed::TooMany;
         }
         self.keep_channels(&subscribe.patterns);
+        self.trace(|| subscribed(&subscribe.patterns, filter.as_deref()));
         Subscribed::Done
     }
 }
@@ -159,6 +162,16 @@ impl SessionActor {
     }
 }
 
+/// Returns the record of a subscription to channels.
+pub(super) fn subscribed(patterns: &[Pattern], filter: Option<&NotificationFilter>) -> TraceEvent {
+    let filter = filter.map(|filter| filter.text().to_owned());
+    TraceEvent::Subscribed { channels: texts(patterns), filter }
+}
+
+fn texts(patterns: &[Pattern]) -> Vec<String> {
+    patterns.iter().map(ToString::to_string).collect()
+}
+
 fn count_filters(subscriptions: &[Subscription]) -> usize {
     let filters = subscriptions.iter().filter_map(|subscription| subscription.filter.as_ref());
     filters.map(Arc::as_ptr).collect::<HashSet<_>>().len()
@@ -178,6 +191,7 @@ impl Handler<Unsubscribe> for SessionActor {
         let left = std::mem::take(&mut self.subscriptions).into_iter();
         self.subscriptions = left.filter(|one| !unsubscribe.patterns.contains(&one.pattern)).collect();
         self.forget_snapshots(&unsubscribe.patterns, ctx);
+        self.trace(|| TraceEvent::Unsubscribed(texts(&unsubscribe.patterns)));
         let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: unsubscribe.patterns };
         self.environment.hub.remove_subscriptions(leave);
         Subscribed::Done

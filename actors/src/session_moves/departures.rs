@@ -3,6 +3,7 @@
 use actix::prelude::*;
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::ServerMessage;
+use platform_model::realtime::trace::record::EndReason;
 use platform_store::realtime::publications::ListeningConnection;
 
 use super::Transfers;
@@ -73,7 +74,7 @@ impl Transfers {
     pub(super) fn end_those_before_point(&self, tenant: &TenantId) {
         for departure in self.departures.lock().values_mut() {
             if let Some(session) = departure.before_point.take_if(|before| before.tenant == *tenant) {
-                session.send(EndSession);
+                session.send(EndSession(EndReason::Gap));
             }
         }
     }
@@ -88,7 +89,7 @@ impl Transfers {
         let before_point =
             self.departures.lock().get_mut(&client).and_then(|leaving| leaving.before_point.take());
         match before_point {
-            Some(session) => session.send(EndSession),
+            Some(session) => session.send(EndSession(EndReason::Gap)),
             None => self.end_wherever_it_is(client, tenant.to_string(), here).await,
         }
     }
@@ -140,7 +141,7 @@ impl Transfers {
             if self.database.publications().has_received_all_since(&session.listening_connection) {
                 session.send(HandOver);
             } else {
-                session.send(EndSession);
+                session.send(EndSession(EndReason::Gap));
             }
         }
     }

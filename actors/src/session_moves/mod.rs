@@ -37,6 +37,7 @@ use actix::prelude::*;
 use parking_lot::Mutex;
 use platform_model::id::TenantId;
 use platform_model::realtime::session_move::{ServerMessage, SessionMove, SessionState};
+use platform_model::realtime::trace::record::EndReason;
 use platform_store::Database;
 use platform_store::realtime::session_moves::{Asked, SessionMoves, StoredSession};
 use tokio::sync::{mpsc, oneshot};
@@ -262,7 +263,9 @@ impl Transfers {
         let Some(birth) = self.ids.birth(client) else { return };
         let end = ServerMessage::End { client: client.to_string(), tenant };
         match self.messages().ask(client.to_string(), birth, end, false).await {
-            Ok(Asked::Own { .. }) => here().into_iter().for_each(|session| session.do_send(EndSession)),
+            Ok(Asked::Own { .. }) => {
+                here().into_iter().for_each(|session| session.do_send(EndSession(EndReason::Gap)))
+            }
             Ok(Asked::Sent(_) | Asked::Nobody) => {}
             Err(error) => {
                 tracing::warn!(%error, "a session that misses notifications could not be ended");
@@ -306,7 +309,9 @@ impl Transfers {
             | ServerMessage::End { .. }
             | ServerMessage::Adopt { .. }
             | ServerMessage::Show { .. }
-            | ServerMessage::Shown { .. } => {}
+            | ServerMessage::Shown { .. }
+            | ServerMessage::ShowRecords { .. }
+            | ServerMessage::RecordsShown { .. } => {}
         }
     }
 

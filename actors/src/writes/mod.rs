@@ -38,6 +38,7 @@ use crate::consumers::ConsumerReaders;
 use crate::feed::Feeds;
 use crate::heartbeats::{Heartbeats, RecordHeartbeat};
 use crate::hub::{NotificationHub, SubscriptionCounts};
+use crate::traces::TraceRecorder;
 
 /// The dependencies of a tenant's writes. Each actor thread has its own, with the writer of that thread.
 #[derive(Clone)]
@@ -54,6 +55,8 @@ pub(crate) struct WriteContext {
     pub(crate) feeds: Feeds,
     pub(crate) ids: Arc<IdGenerator>,
     pub(crate) limits: Arc<Limits>,
+    /// Records what traces concern.
+    pub(crate) recorder: Arc<TraceRecorder>,
 }
 
 impl WriteContext {

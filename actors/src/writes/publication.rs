@@ -12,12 +12,13 @@ use platform_model::realtime::bayeux::Resource;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::input_stream::InputStream;
 use platform_model::realtime::publication::{Cause, Publication};
+use platform_model::realtime::trace::record::{TraceEvent, TracedChange};
 use platform_model::realtime::transactions::TransactionId;
 use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;
-use crate::hub::{Publish, PublishQueued, PublishRow};
+use crate::hub::{Publish, PublishQueued, PublishRow, TracedPublication};
 
 /// Whether a write was stored before it is published.
 pub(super) enum Storage {
@@ -43,6 +44,9 @@ impl WriteContext {
         let of_writer = describe.clone();
         let of_writer: Describe = Arc::new(move |written| of_writer(written).into_iter().collect());
         let Committed { written, route } = self.writer.write(change, fence, Some(of_writer)).await?;
+        if self.recorder.is_on() {
+            describe(&written).iter().for_each(|publication| self.trace_stored(publication));
+        }
         if route.is_by_caller()
             && let Some(publication) = describe(&written)
         {
@@ -80,9 +84,13 @@ impl WriteContext {
             Storage::Unstored => {
                 changes.for_each(|(source, change)| self.publish(source, change, cause.clone()));
             }
-            Storage::Committed(route) if route.is_by_caller() => {
-                let transaction = route.transaction();
-                changes.for_each(|(source, change)| self.deliver_change(source, change, &cause, transaction));
+            Storage::Committed(route) if route.is_by_caller() || self.recorder.is_on() => {
+                for (source, change) in changes {
+                    self.trace_change(source, &change, TraceEvent::Stored);
+                    if route.is_by_caller() {
+                        self.deliver_change(source, change, &cause, route.transaction());
+                    }
+                }
             }
             Storage::Committed(_) => {}
         }
@@ -161,13 +169,15 @@ impl WriteContext {
     ) {
         self.deliver_to_modules(source, &change, cause);
         if !cause.mode.notifies() {
-            return;
+            return self.trace_change(source, &change, |change| TraceEvent::NotPublished(change, cause.mode));
         }
         crate::metrics::PUBLISHED.increment(1);
         self.consumers.published(change.resource(), source);
         if self.subscription_counts.has_subscriptions(change.resource()) {
-            let links = cause.links.clone();
-            self.hub.publish(Publish { source, event: change, links, transaction });
+            let (links, traced) = (cause.links.clone(), self.traced(source, &change, cause));
+            self.hub.publish(Publish { source, event: change, links, transaction, traced });
+        } else {
+            self.trace_change(source, &change, |change| published_to_nobody(change, cause));
         }
     }
 
@@ -198,8 +208,56 @@ impl WriteContext {
         self.consumers.published(Resource::Operations, operation.device);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
-            let links = cause.links.clone();
-            self.hub.publish_queued(PublishQueued { operation, for_agents, agents, links, transaction });
+            let change = PublishedChange::OperationCreated(operation.clone());
+            let (links, traced) = (cause.links.clone(), self.traced(operation.device, &change, cause));
+            self.hub.publish_queued(PublishQueued {
+                operation,
+                for_agents,
+                agents,
+                links,
+                transaction,
+                traced,
+            });
+        } else {
+            let change = PublishedChange::OperationCreated(operation.clone());
+            self.trace_change(operation.device, &change, |change| published_to_nobody(change, cause));
+        }
+    }
+
+    /// Returns the change and its mode, if a trace concerns it.
+    fn traced(
+        &self,
+        source: ManagedObjectId,
+        change: &PublishedChange,
+        cause: &Cause,
+    ) -> Option<TracedPublication> {
+        let change = self.recorder.change(source, || TracedChange::of(source, change))?;
+        Some((change, cause.mode))
+    }
+
+    /// Records what happened to a change, if a trace concerns it.
+    fn trace_change(
+        &self,
+        source: ManagedObjectId,
+        change: &PublishedChange,
+        event: impl FnOnce(Arc<TracedChange>) -> TraceEvent,
+    ) {
+        if let Some(change) = self.recorder.change(source, || TracedChange::of(source, change)) {
+            self.recorder.record(event(change));
+        }
+    }
+
+    /// Records that this server stored what a publication is about, if a trace concerns it.
+    fn trace_stored(&self, publication: &Publication) {
+        match publication {
+            Publication::Change { source, change, .. } | Publication::ModulesOnly { source, change, .. } => {
+                self.trace_change(*source, change, TraceEvent::Stored);
+            }
+            Publication::Queued { operation, .. } => {
+                let change = PublishedChange::OperationCreated(operation.clone());
+                self.trace_change(operation.device, &change, TraceEvent::Stored);
+            }
+            Publication::Row { .. } | Publication::LinksChanged | Publication::SessionMoves(_) => {}
         }
     }
 
@@ -221,4 +279,9 @@ impl WriteContext {
             cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
         notified || self.feeds.want(InputStream::ManagedObjectUpdated) || self.consumers.wait()
     }
+}
+
+/// Returns the record of a change that no session of this server subscribed to.
+fn published_to_nobody(change: Arc<TracedChange>, cause: &Cause) -> TraceEvent {
+    TraceEvent::Published { change, mode: cause.mode, receivers: 0, rejected: Vec::new() }
 }

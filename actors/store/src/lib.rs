@@ -19,6 +19,7 @@ pub mod realtime;
 pub mod schema;
 pub mod statistics;
 pub mod tenancy;
+pub mod traces;
 pub mod users;
 mod write_kind;
 pub mod writer;

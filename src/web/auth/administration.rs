@@ -132,6 +132,15 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization to begin and end traces of the caller's own tenant (B-37).
+    ///
+    /// # Errors
+    /// `Forbidden` without ROLE_NOTIFICATION_ADMIN.
+    pub(crate) fn administers_traces(&self, platform: &Platform) -> Result<Administration> {
+        self.require(role::NOTIFICATION_ADMIN)?;
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
     /// Returns the authorization to create a consumer of notifications for oneself, or to change one that the caller
     /// may change.
     ///

@@ -27,6 +27,7 @@ use crate::http::error::Result;
 use crate::http::head::Head as _;
 use crate::long_polling::{self, Answered, Body, DEPRECATION, HeldPoll};
 use crate::realtime::Text;
+use crate::requests::failures;
 use crate::requests::log::{RequestLog, X_REQUEST_ID};
 
 /// The maximum number of slices in one write.
@@ -155,6 +156,7 @@ pub(super) fn record(
     if let Some(caller) = caller {
         count(caller, request);
     }
+    failures::trace(&request.lane.components.platform, caller, request, response);
     response.headers_mut().insert(X_REQUEST_ID, id);
 }
 
@@ -190,6 +192,9 @@ async fn respond_to_messages(
         Err(error) => Err(error),
     };
     let answered = answered.map_err(|error| error.answer(&request));
+    if let Err(refusal) = &answered {
+        failures::trace(&request.lane.components.platform, identity.as_deref(), &request, refusal);
+    }
     let status = answered.as_ref().map_or_else(HttpResponse::status, |_| StatusCode::OK);
     let (requests, took) = (&request.lane.components.requests, begun.elapsed());
     path.durations.record(status, took);

@@ -122,11 +122,21 @@ impl Exchange<'_> {
                 return Ok(Outcome::Held(held));
             }
         }
+        self.trace_refusals(&mut replies);
         Ok(if messages.iter().any(|message| message.channel().as_deref() == Some(DISCONNECT)) {
             Outcome::Farewell(replies.finish())
         } else {
             Outcome::Replies(replies.finish())
         })
+    }
+
+    /// Records rejected messages, if a trace concerns the caller (B-37).
+    fn trace_refusals(&self, replies: &mut Replies) {
+        if let Some(caller) = &*self.caller {
+            for refusal in replies.take_refusals() {
+                self.realtime.platform.trace_refusal(&caller.tenant, &caller.user, refusal);
+            }
+        }
     }
 
     /// Counts a further message of a frame over a WebSocket for the tenant. It waits while the tenant exceeds its rate.

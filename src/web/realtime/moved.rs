@@ -8,6 +8,7 @@ use platform_actors::Pulled;
 use platform_actors::session::{ClientId, FindOwner, SessionActor, Verdict};
 use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Advice, Reply, RequestMessage};
+use platform_model::realtime::trace::record::EndReason;
 use tokio::time::{Instant, sleep};
 
 use super::{CONNECT, DISCONNECT, Exchange, Replies};
@@ -81,7 +82,7 @@ impl Exchange<'_> {
             Pulled::NotNow => return Ok(Found::NotNow),
         };
         if self.may_receive(&caller, &patterns).await? == Verdict::Denied {
-            platform.end_session(&session).await;
+            platform.end_session(&session, EndReason::Revoked).await;
             return Ok(Found::Unknown);
         }
         // If not, the session has ended or is at another server again.

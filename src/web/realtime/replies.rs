@@ -2,21 +2,27 @@
 
 use std::borrow::Cow;
 
-use platform_actors::session::ConnectResponse;
+use platform_actors::Refusal;
+use platform_actors::session::{ClientId, ConnectResponse};
 use platform_model::realtime::bayeux::reply::Acknowledgement;
 use platform_model::realtime::bayeux::{Advice, Reply, RequestMessage, error};
 
 use super::held::REPLY_BYTES;
 use super::{CONNECT, Held};
 
-/// The replies so far, as an unfinished JSON array.
+/// The replies so far.
 #[derive(Default)]
-pub(super) struct Replies(Vec<u8>);
+pub(super) struct Replies {
+    /// An unfinished JSON array.
+    json: Vec<u8>,
+    /// The messages that were rejected, for traces (B-37).
+    refusals: Vec<Refusal>,
+}
 
 impl Replies {
     pub(super) fn push(&mut self, reply: &Reply<'_>) {
         self.separate();
-        reply.write(&mut self.0);
+        reply.write(&mut self.json);
     }
 
     pub(super) fn accept(&mut self, message: &RequestMessage<'_>, channel: &str) {
@@ -42,6 +48,29 @@ impl Replies {
             advice,
             ..Reply::default()
         });
+        self.refusals.push(Refusal {
+            client: client.as_deref().and_then(ClientId::parse),
+            channel: channel.unwrap_or_default().to_owned(),
+            subscription: message
+                .subscriptions()
+                .unwrap_or_default()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            error: error.to_owned(),
+        });
+    }
+
+    /// Adds the reason to the last rejected message, for traces. Its client does not receive it.
+    pub(super) fn explain(&mut self, reason: &str) {
+        if let Some(refusal) = self.refusals.last_mut() {
+            refusal.error = format!("{}: {reason}", refusal.error);
+        }
+    }
+
+    /// Takes the messages that were rejected.
+    pub(super) fn take_refusals(&mut self) -> Vec<Refusal> {
+        std::mem::take(&mut self.refusals)
     }
 
     pub(super) fn unknown_client(&mut self, message: &RequestMessage<'_>, channel: &str) {
@@ -67,24 +96,24 @@ impl Replies {
     /// Writes the notifications, followed by the reply to their connect.
     pub(super) fn connected(&mut self, held: &Held, answer: &ConnectResponse) {
         let notifications = &answer.delivery.notifications;
-        self.0.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
+        self.json.reserve(notifications.iter().map(|n| n.json().len() + 1).sum::<usize>() + REPLY_BYTES);
         for notification in notifications {
             self.separate();
-            self.0.extend_from_slice(notification.json());
+            self.json.extend_from_slice(notification.json());
         }
         self.separate();
-        held.write_reply(answer, &mut self.0);
+        held.write_reply(answer, &mut self.json);
     }
 
     fn separate(&mut self) {
-        self.0.push(if self.0.is_empty() { b'[' } else { b',' });
+        self.json.push(if self.json.is_empty() { b'[' } else { b',' });
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
-        if self.0.is_empty() {
-            self.0.push(b'[');
+        if self.json.is_empty() {
+            self.json.push(b'[');
         }
-        self.0.push(b']');
-        self.0
+        self.json.push(b']');
+        self.json
     }
 }

@@ -41,10 +41,9 @@ impl Exchange<'_> {
                 return Ok(Known::Yes);
             }
         };
-        if self.may_receive(&caller, &patterns).await? != Verdict::Allowed
-            || !self.name_deployed_modules(&caller, &patterns).await?
-        {
+        if let Some(reason) = self.denial(&caller, &patterns).await? {
             replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
+            replies.explain(&reason);
             return Ok(Known::Yes);
         }
         if let Some(extension) = message.snapshot() {
@@ -62,11 +61,31 @@ impl Exchange<'_> {
                 replies.accept(message, channel);
             }
             Ok(Subscribed::TooMany | Subscribed::Denied) => {
-                replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None)
+                replies.refuse(message, Some(channel), error::SUBSCRIBE_DENIED, None);
+                replies.explain("the session or the channel has too many subscriptions or filters");
             }
             Ok(Subscribed::Done | Subscribed::UnknownClient) | Err(_) => return Ok(Known::No),
         }
         Ok(Known::Yes)
+    }
+
+    /// Returns why the caller may not subscribe to channels, in words; `None` if it may.
+    async fn denial(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Option<String>> {
+        let verdict = self.may_receive(caller, patterns).await?;
+        if verdict == Verdict::Allowed && self.name_deployed_modules(caller, patterns).await? {
+            return Ok(None);
+        }
+        let mut roles: Vec<&str> = patterns.iter().map(Pattern::role).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        let user = &caller.user;
+        Ok(Some(match verdict {
+            Verdict::Allowed => "no module of this name is deployed".to_owned(),
+            Verdict::Denied => {
+                format!("the user {user} holds neither {} nor a right to the object", roles.join(", "))
+            }
+            Verdict::Absent => "the object does not exist".to_owned(),
+        }))
     }
 
     /// Unsubscribes. Unsubscribing from a channel without a subscription is not an error (B-16).

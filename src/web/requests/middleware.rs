@@ -10,8 +10,10 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderValue;
 use actix_web::http::{ConnectionType, Method, StatusCode, Version, header};
 use actix_web::middleware::Next;
+use actix_web::web::Data;
 use actix_web::{HttpMessage, HttpRequest};
 use bytes::Bytes;
+use platform_actors::Platform;
 use platform_front::connection::{ConnectionHandle, Flaw, KEEP_ALIVE_TIMEOUT, KEPT, REPLACED};
 use platform_front::stop::Stop;
 use platform_front::telemetry;
@@ -19,7 +21,7 @@ use platform_model::error::Error;
 use platform_store::shares;
 
 use super::log::{RequestLog, X_REQUEST_ID};
-use super::{RouteDurations, counts};
+use super::{RouteDurations, counts, failures};
 use crate::auth::{Requester, cors};
 use crate::http::error::ApiError;
 use crate::http::head::{Head, X_HTTP_METHOD};
@@ -57,6 +59,9 @@ pub async fn around(
         None => log.completed(response.request(), response.status(), identity, &id, begun.elapsed()),
     }
     counts::count(&response);
+    if let Some(platform) = response.request().app_data::<Data<Platform>>() {
+        failures::trace(platform, identity, response.request(), response.response());
+    }
     let mut response = held_bytes::count(without_body(compression::for_client(response).await));
     response.headers_mut().insert(X_REQUEST_ID, id);
     delimit_by_closing(&mut response);

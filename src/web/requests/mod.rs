@@ -3,6 +3,7 @@
 
 pub(crate) mod counts;
 mod durations;
+pub(crate) mod failures;
 pub mod log;
 pub mod middleware;
 

@@ -68,6 +68,7 @@ impl Jobs<'_> {
             self.usage(),
             self.statistics(),
             self.silence(),
+            self.traces(),
             self.service_probes(),
         ];
         let configured = [self.certificate(), self.user_sessions(), self.module_requests()];
@@ -112,6 +113,13 @@ impl Jobs<'_> {
         let authenticator = self.components.authenticator.clone();
         let pause = Duration::from_millis(200);
         Job::on_events(pause, "password-guesses", async move || authenticator.spread_guesses().await)
+    }
+
+    /// Applies running traces after a start, deletes those that have ended, and their records when these are old.
+    fn traces(&self) -> Job {
+        let platform = self.platform();
+        let run = async move || platform.keep_traces().await;
+        Job::every(MINUTE, "traces", run)
     }
 
     /// Runs checkpoints while the disk has little room. The log that PostgreSQL writes for deletions in one

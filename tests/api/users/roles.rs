@@ -9,7 +9,7 @@ async fn roles_are_listed_by_name_with_exactly_id_name_and_self() {
     let page = admin.read("/user/roles?pageSize=100&withTotalPages=true").await;
 
     let names = ids(&page, "roles");
-    assert_eq!(names.len(), 49);
+    assert_eq!(names.len(), 50);
     assert!(names.is_sorted() && names.contains(&"ROLE_CEP_MANAGEMENT_ADMIN".into()), "{names:?}");
     let link = format!("{}/user/roles/ROLE_ACCOUNT_ADMIN", server.base());
     assert_eq!(
@@ -28,7 +28,7 @@ async fn roles_are_paged() {
 
     assert!(pages.iter().all(|page| page["statistics"]["totalPages"] == 3), "{pages:?}");
     let seen: Vec<String> = pages.iter().flat_map(|page| ids(page, "roles")).collect();
-    assert!(seen.len() == 49 && seen.is_sorted(), "{seen:?}");
+    assert!(seen.len() == 50 && seen.is_sorted(), "{seen:?}");
     let beyond = admin.read("/user/roles?pageSize=20&currentPage=2147483647").await;
     assert_eq!((beyond["roles"].clone(), beyond.get("next")), (json!([]), None));
 }

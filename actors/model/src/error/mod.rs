@@ -65,6 +65,8 @@ pub enum Noun {
     Session,
     /// A consumer of notifications.
     Consumer,
+    /// A trace of notifications.
+    Trace,
 }
 
 impl Noun {
@@ -103,6 +105,7 @@ impl fmt::Display for Noun {
             Self::RetentionRule => "retention rule",
             Self::Session => "session",
             Self::Consumer => "consumer",
+            Self::Trace => "trace",
         })
     }
 }

@@ -63,6 +63,26 @@ impl PublishedChange {
         }
     }
 
+    /// Returns the id of the changed object and what happened to it. The id is `None` if nothing was stored.
+    pub fn identity(&self) -> (Option<i64>, &'static str) {
+        match self {
+            Self::AlarmCreated(alarm) => (alarm.id.map(|id| id.0), "CREATE"),
+            Self::AlarmUpdated(alarm) => (alarm.id.map(|id| id.0), "UPDATE"),
+            Self::AlarmDeleted(id) => (Some(id.0), "DELETE"),
+            Self::MeasurementCreated(measurement) => (measurement.id.map(|id| id.0), "CREATE"),
+            Self::MeasurementDeleted(id) => (Some(id.0), "DELETE"),
+            Self::ManagedObjectCreated(object) => (object.id.map(|id| id.0), "CREATE"),
+            Self::ManagedObjectUpdated(object) => (object.id.map(|id| id.0), "UPDATE"),
+            Self::ManagedObjectDeleted(id) => (Some(id.0), "DELETE"),
+            Self::EventCreated(event) => (event.id.map(|id| id.0), "CREATE"),
+            Self::EventUpdated(event) => (event.id.map(|id| id.0), "UPDATE"),
+            Self::EventDeleted(id) => (Some(id.0), "DELETE"),
+            Self::OperationCreated(operation) => (operation.id.map(|id| id.0), "CREATE"),
+            Self::OperationUpdated(operation) => (operation.id.map(|id| id.0), "UPDATE"),
+            Self::OperationDeleted(id) => (Some(id.0), "DELETE"),
+        }
+    }
+
     /// Returns the Bayeux message about this change, encoded as JSON.
     pub fn notification(&self, channel: &impl Display, id: u64, links: &Links) -> Vec<u8> {
         self.encode_between(format!(r#"{{"channel":"{channel}","id":"{id}","data":"#), "}", links)
@@ -74,21 +94,22 @@ impl PublishedChange {
     }
 
     fn encode_between(&self, mut head: String, end: &str, links: &Links) -> Vec<u8> {
-        let (action, data) = match self {
-            Self::AlarmCreated(alarm) => ("CREATE", encode(&**alarm, links)),
-            Self::AlarmUpdated(alarm) => ("UPDATE", encode(&**alarm, links)),
-            Self::AlarmDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::MeasurementCreated(measurement) => ("CREATE", encode(&**measurement, links)),
-            Self::MeasurementDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::ManagedObjectCreated(object) => ("CREATE", encode(&**object, links)),
-            Self::ManagedObjectUpdated(object) => ("UPDATE", encode(&**object, links)),
-            Self::ManagedObjectDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::EventCreated(event) => ("CREATE", encode(&**event, links)),
-            Self::EventUpdated(event) => ("UPDATE", encode(&**event, links)),
-            Self::EventDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
-            Self::OperationCreated(operation) => ("CREATE", encode(&**operation, links)),
-            Self::OperationUpdated(operation) => ("UPDATE", encode(&**operation, links)),
-            Self::OperationDeleted(id) => ("DELETE", format!("\"{id}\"").into_bytes()),
+        let (_, action) = self.identity();
+        let data = match self {
+            Self::AlarmCreated(alarm) => encode(&**alarm, links),
+            Self::AlarmUpdated(alarm) => encode(&**alarm, links),
+            Self::AlarmDeleted(id) => format!("\"{id}\"").into_bytes(),
+            Self::MeasurementCreated(measurement) => encode(&**measurement, links),
+            Self::MeasurementDeleted(id) => format!("\"{id}\"").into_bytes(),
+            Self::ManagedObjectCreated(object) => encode(&**object, links),
+            Self::ManagedObjectUpdated(object) => encode(&**object, links),
+            Self::ManagedObjectDeleted(id) => format!("\"{id}\"").into_bytes(),
+            Self::EventCreated(event) => encode(&**event, links),
+            Self::EventUpdated(event) => encode(&**event, links),
+            Self::EventDeleted(id) => format!("\"{id}\"").into_bytes(),
+            Self::OperationCreated(operation) => encode(&**operation, links),
+            Self::OperationUpdated(operation) => encode(&**operation, links),
+            Self::OperationDeleted(id) => format!("\"{id}\"").into_bytes(),
         };
         head.push_str(r#"{"realtimeAction":""#);
         head.push_str(action);

@@ -9,4 +9,5 @@ pub mod input_stream;
 pub mod module;
 pub mod publication;
 pub mod session_move;
+pub mod trace;
 pub mod transactions;

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::realtime::bayeux::{Pattern, Subscription};
 use crate::realtime::client_session::{SessionFilter, SessionsOfServer};
 use crate::realtime::consumer::JournalPosition;
+use crate::realtime::trace::record::{RecordFilter, TraceRecord};
 use crate::realtime::transactions::ShownTransactions;
 use crate::units::SystemOfUnits;
 
@@ -189,6 +190,26 @@ pub enum ServerMessage {
         client: String,
         /// The tenant.
         tenant: String,
+    },
+    /// Requests the records of the traces of a tenant at this server (B-37).
+    ShowRecords {
+        /// The number of the request.
+        request: u64,
+        /// The requesting server.
+        by: i64,
+        /// The tenant.
+        tenant: String,
+        /// The wanted records.
+        filter: RecordFilter,
+    },
+    /// Returns the records of traces.
+    RecordsShown {
+        /// The number of the request.
+        request: u64,
+        /// The responding server.
+        from: i64,
+        /// The records.
+        records: Vec<TraceRecord>,
     },
     /// Requests the sessions of a tenant at this server for the server `by`, where an administrator lists them or
     /// ends one.

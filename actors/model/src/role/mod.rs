@@ -92,6 +92,8 @@ pub const CEP_MANAGEMENT_READ: &str = "ROLE_CEP_MANAGEMENT_READ";
 pub const CEP_MANAGEMENT_ADMIN: &str = "ROLE_CEP_MANAGEMENT_ADMIN";
 /// Receiving the output of event-processing modules.
 pub const NOTIFICATION_READ: &str = "ROLE_NOTIFICATION_READ";
+/// Tracing notifications, and asking why they did not arrive (B-37).
+pub const NOTIFICATION_ADMIN: &str = "ROLE_NOTIFICATION_ADMIN";
 /// Reading smart rules.
 pub const SMARTRULE_READ: &str = "ROLE_SMARTRULE_READ";
 /// Writing smart rules.
@@ -114,7 +116,7 @@ pub const SMS_ADMIN: &str = "ROLE_SMS_ADMIN";
 pub const SYSTEM: &str = "ROLE_SYSTEM";
 
 /// Every role of the platform (U-09).
-pub const ALL: [&str; 49] = [
+pub const ALL: [&str; 50] = [
     ALARM_READ,
     ALARM_ADMIN,
     EVENT_READ,
@@ -154,6 +156,7 @@ pub const ALL: [&str; 49] = [
     CEP_MANAGEMENT_READ,
     CEP_MANAGEMENT_ADMIN,
     NOTIFICATION_READ,
+    NOTIFICATION_ADMIN,
     SMARTRULE_READ,
     SMARTRULE_ADMIN,
     RETENTION_RULE_READ,

@@ -13,6 +13,7 @@ use super::*;
 use crate::consumers::ConsumerReaders;
 use crate::hub::SubscriptionCounts;
 use crate::session::dispatcher::{Beginning, NewSessionActor, SessionDispatcher};
+use crate::traces::TraceRecorder;
 
 pub(super) const USER: &str = "joe";
 /// The hold time of a connect that requests no other.
@@ -76,7 +77,9 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
     let (id, transfers) = (tenant.clone(), Transfers::new(nowhere.clone(), b"secret", 1));
     let of_tenant = nowhere.tenant_limits().of(&tenant);
     let consumers = Arc::new(ConsumerReaders::new(tenant.clone(), nowhere.clone()));
-    let hub = NotificationHub::new(tenant, nowhere, SubscriptionCounts::default(), arbiter);
+    let recorder = Arc::new(TraceRecorder::new(|client| client.to_string()));
+    let counts = SubscriptionCounts::default();
+    let hub = NotificationHub::new(tenant, nowhere, counts, arbiter, recorder.clone());
     let limits = Arc::new(limits);
     let of_bench = hub.clone();
     let environment = Arc::new(SessionEnvironment {
@@ -92,6 +95,7 @@ pub(super) fn start_with(limits: Limits, new: NewSession) -> Bench {
         of_tenant,
         transfers,
         counters: Arc::default(),
+        recorder,
     });
     let (shared, client) = (environment.clone(), ClientId::from_bits(1));
     let session = SessionDispatcher::start_session(

@@ -1,5 +1,6 @@
 //! Delivery from the hub to sessions through dispatchers, and timers.
 
+use platform_model::realtime::trace::record::EndReason;
 use std::sync::mpsc;
 
 use super::*;
@@ -28,7 +29,7 @@ impl Bench {
 
     fn publish(&self, alarm: i64) {
         let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
-        self.hub.publish(Publish { source: CHANNEL.id, event, links, transaction: None });
+        self.hub.publish(Publish { source: CHANNEL.id, event, links, transaction: None, traced: None });
     }
 }
 
@@ -104,7 +105,7 @@ async fn notification_for_an_ended_session_reaches_no_other_session() {
         subscribe(session, vec![Pattern::Exact(CHANNEL)]).await;
     }
 
-    bench.session.do_send(EndSession);
+    bench.session.do_send(EndSession(EndReason::Gap));
     bench.publish(1);
     let newcomer = bench.start_session(&SessionDispatcher::here(), None);
     subscribe(&newcomer, vec![Pattern::Exact(CHANNEL)]).await;

@@ -1,6 +1,7 @@
 //! Subscriptions with filters, from the hub to sessions (B-35).
 
 use platform_model::realtime::filter::NotificationFilter;
+use platform_model::realtime::trace::record::EndReason;
 
 use super::*;
 
@@ -12,7 +13,13 @@ async fn subscribe(session: &Addr<SessionActor>, patterns: Vec<Pattern>, filter:
 
 fn publish(bench: &Bench, source: i64, alarm: i64) {
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
-    bench.hub.publish(Publish { source: ManagedObjectId(source), event, links, transaction: None });
+    bench.hub.publish(Publish {
+        source: ManagedObjectId(source),
+        event,
+        links,
+        transaction: None,
+        traced: None,
+    });
 }
 
 fn exact(id: i64) -> Pattern {
@@ -70,7 +77,7 @@ async fn session_that_ends_leaves_no_filter_in_the_hub() {
     let bench = start(Limits::default());
     subscribe(&bench.session, vec![exact(7), exact(8)], Some("id eq 1")).await;
     assert!(bench.hub.has_listeners(&exact(8)));
-    bench.session.do_send(crate::session::EndSession);
+    bench.session.do_send(crate::session::EndSession(EndReason::Gap));
     settle().await;
     assert!(!bench.hub.has_listeners(&exact(7)) && !bench.hub.has_listeners(&exact(8)));
 }

@@ -266,7 +266,7 @@ async fn publish_to(pattern: Pattern) -> ConnectResponse {
     let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], filter: None, templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None });
+    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None, traced: None });
     bench.connect().await.expect("a response")
 }
 

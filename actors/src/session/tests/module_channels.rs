@@ -26,7 +26,7 @@ async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     // This last notification marks the end.
     subscribe(&bench, vec![Pattern::All(Resource::Alarms)]).await;
     let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None });
+    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None, traced: None });
     settle().await;
     let answer = bench.connect().await.expect("a response");
     let mut received: Vec<Value> =

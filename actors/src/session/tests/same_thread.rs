@@ -1,5 +1,6 @@
 //! Tests of polls on the thread of their session, to which the session responds with a call.
 
+use platform_model::realtime::trace::record::EndReason;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -99,7 +100,7 @@ async fn newer_connect_ends_the_poll_and_gets_the_end_of_the_session() {
     assert!(older.response.borrow().as_ref().is_some_and(|response| response.error.is_none()));
     assert!(newer.holds(2));
 
-    bench.session.do_send(EndSession);
+    bench.session.do_send(EndSession(EndReason::Gap));
     settle().await;
 
     let told = newer.response.borrow().as_ref().and_then(|response| response.error.clone());

@@ -1,5 +1,6 @@
 //! Tests of sessions that start on several threads at the same time.
 
+use platform_model::realtime::trace::record::EndReason;
 use std::sync::Barrier;
 use std::thread;
 
@@ -62,7 +63,7 @@ async fn session_that_ended_is_no_longer_listed_and_does_not_count() {
     assert_eq!(handshake(), None);
 
     let session = bench.sessions.find(&client).expect("just begun");
-    session.do_send(EndSession);
+    session.do_send(EndSession(EndReason::Gap));
     while session.connected() {
         tokio::task::yield_now().await;
     }

@@ -101,6 +101,10 @@ pub enum ServiceFault {
     Silent,
 }
 
+/// The message of an error, in the response to its request.
+#[derive(Debug, Clone)]
+pub(crate) struct ErrorText(pub(crate) String);
+
 impl ApiError {
     /// Creates the error for a missing role (E-01).
     pub fn forbidden() -> Self {
@@ -152,6 +156,7 @@ impl ApiError {
         if matches!(self, Self::Unauthorized) && is_of_script(head) {
             response.headers_mut().remove(header::WWW_AUTHENTICATE);
         }
+        response.extensions_mut().insert(ErrorText(self.to_string()));
         response
     }
 

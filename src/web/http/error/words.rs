@@ -19,7 +19,7 @@ impl ApiError {
             Noun::AuditRecord => "audit",
             Noun::User | Noun::Group | Noun::Role | Noun::AccessToken => "user",
             Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
-            Noun::Session | Noun::Consumer => "notification",
+            Noun::Session | Noun::Consumer | Noun::Trace => "notification",
             Noun::Application | Noun::TokenClient => "application",
             Noun::Module => "cep-server",
             Noun::RetentionRule => "retention",

@@ -50,6 +50,8 @@ pub enum Change {
     Applications(TenantId),
     /// Modules of a tenant were created, changed or deleted.
     Modules(TenantId),
+    /// Traces of a tenant began or ended.
+    Traces(TenantId),
     /// A consumer of notifications was changed, or is read at another server: its readers have to look again.
     Consumer(TenantId, Box<str>),
     /// A log-in with a wrong password or token failed at one server; the others count it, too. The text is that of
@@ -72,6 +74,7 @@ const AVAILABILITY: &str = "+availability/";
 const NAMES: &str = "+names";
 const APPLICATIONS: &str = "+applications";
 const MODULES: &str = "+modules";
+const TRACES: &str = "+traces";
 const CONSUMER: &str = "+consumer/";
 const GUESS: &str = "+guess/";
 const IS_APPLIED: &str = "+applied/";
@@ -118,6 +121,7 @@ impl Change {
             Self::Names(tenant) => vec![format!("{tenant}/{NAMES}")],
             Self::Applications(tenant) => vec![format!("{tenant}/{APPLICATIONS}")],
             Self::Modules(tenant) => vec![format!("{tenant}/{MODULES}")],
+            Self::Traces(tenant) => vec![format!("{tenant}/{TRACES}")],
             Self::Consumer(tenant, name) => vec![format!("{tenant}/{CONSUMER}{name}")],
             Self::Guess(tenant, text) => vec![format!("{tenant}/{GUESS}{text}")],
             Self::IsApplied(tenant, asker) => vec![format!("{tenant}/{IS_APPLIED}{asker}")],
@@ -161,6 +165,7 @@ impl Change {
             NAMES => Self::Names(tenant),
             APPLICATIONS => Self::Applications(tenant),
             MODULES => Self::Modules(tenant),
+            TRACES => Self::Traces(tenant),
             user => Self::Users(tenant, Names::from([user.into()])),
         })
     }
@@ -223,6 +228,7 @@ mod tests {
             Change::Names(tenant.clone()),
             Change::Applications(tenant.clone()),
             Change::Modules(tenant.clone()),
+            Change::Traces(tenant.clone()),
             Change::Consumer(tenant.clone(), "billing".into()),
             Change::IsApplied(tenant, "0123456789abcdef".into()),
         ]

@@ -23,6 +23,7 @@ use crate::Database;
 use crate::query::prepared::PreparedQueries;
 
 pub(crate) const APPEND: &str = include_str!("../../../../../sql/queries/journals/append.sql");
+const FIND_ABOUT: &str = include_str!("../../../../../sql/queries/journals/find_about.sql");
 const READ: &str = include_str!("../../../../../sql/queries/journals/read.sql");
 
 /// The columns of entries that a transaction appends, in the order of the publications.
@@ -97,6 +98,26 @@ pub async fn read(
 ) -> Result<Vec<JournalEntry>> {
     let client = database.loader().await?;
     let rows = client.rows(READ, &[&tenant.as_str(), &after.position, &after.arrived, &count]).await?;
+    rows.iter().map(from_row).collect()
+}
+
+/// The most entries that a search looks at, and the most that it returns.
+const SEARCHED: (i64, i64) = (100_000, 50);
+
+/// Returns the newest notifications since a moment about an object: those on its channels, and those about an object
+/// with this id. It looks at the newest 100 000 of the journal and returns at most 50. One statement.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub async fn find_about(
+    database: &Database,
+    tenant: &TenantId,
+    since: OffsetDateTime,
+    id: i64,
+) -> Result<Vec<JournalEntry>> {
+    let client = database.loader().await?;
+    let (content, (searched, most)) = (format!("%\"id\":\"{id}\"%"), SEARCHED);
+    let rows = client.rows(FIND_ABOUT, &[&tenant.as_str(), &since, &id, &content, &searched, &most]).await?;
     rows.iter().map(from_row).collect()
 }
 

@@ -1,0 +1,181 @@
+//! The records of one tenant at this server.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use platform_model::id::ManagedObjectId;
+use platform_model::realtime::trace::record::{
+    RecordFilter, TraceEvent, TraceRecord, TracedChange, TracedReceiver,
+};
+use platform_model::realtime::trace::{Trace, TraceSubject};
+use time::OffsetDateTime;
+
+/// The most records of a tenant. The oldest ones make room. Their times are nearly in order.
+const MOST: usize = 50_000;
+/// The microseconds for which records are kept.
+const KEPT: i64 = 15 * 60 * 1_000_000;
+
+/// Records what happens to the notifications of a tenant while traces run.
+pub(crate) struct TraceRecorder {
+    /// Whether a trace runs.
+    is_on: AtomicBool,
+    state: Mutex<State>,
+    /// Returns the id under which administrators see a session.
+    shown_id: ShownId,
+}
+
+/// Returns the id under which administrators see the session with a clientId.
+type ShownId = Box<dyn Fn(u128) -> String + Send + Sync>;
+
+#[derive(Default)]
+struct State {
+    traces: Vec<Trace>,
+    records: VecDeque<Record>,
+    last: u64,
+    /// The ids under which administrators see the sessions that were looked at while traces run.
+    shown: HashMap<u128, Box<str>>,
+}
+
+/// The clientId of a session, unless a request has none, and its user.
+type Receiver = (Option<u128>, Arc<str>);
+
+/// A record, with the clientId of its session.
+struct Record {
+    at: i64,
+    number: u64,
+    receiver: Option<Receiver>,
+    event: TraceEvent,
+}
+
+impl TraceRecorder {
+    /// Creates a recorder without traces.
+    pub(crate) fn new(shown_id: impl Fn(u128) -> String + Send + Sync + 'static) -> Self {
+        Self { is_on: AtomicBool::new(false), state: Mutex::default(), shown_id: Box::new(shown_id) }
+    }
+
+    /// Sets the running traces.
+    pub(crate) fn set(&self, traces: Vec<Trace>) {
+        let mut state = self.state.lock();
+        self.is_on.store(!traces.is_empty(), Ordering::Relaxed);
+        if traces.is_empty() {
+            state.shown = HashMap::new();
+        }
+        state.traces = traces;
+        state.forget_old(Self::now());
+    }
+
+    /// Returns whether a trace runs.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Returns a change for records if a trace concerns it. Without traces it costs one load.
+    pub(crate) fn change(
+        &self,
+        source: ManagedObjectId,
+        change: impl FnOnce() -> TracedChange,
+    ) -> Option<Arc<TracedChange>> {
+        let wants = |trace: &Trace| match &trace.subject {
+            TraceSubject::Device(device) => *device == source,
+            TraceSubject::Tenant | TraceSubject::User(_) | TraceSubject::Session(_) => true,
+        };
+        let is_wanted = self.is_on() && self.state.lock().traces.iter().any(wants);
+        is_wanted.then(|| Arc::new(change()))
+    }
+
+    /// Returns the time in microseconds since 1970.
+    pub(crate) fn now() -> i64 {
+        micros(OffsetDateTime::now_utc())
+    }
+
+    /// Records what happened to a change.
+    pub(crate) fn record(&self, event: TraceEvent) {
+        self.record_of(Self::now(), event);
+    }
+
+    /// Records what happened to a change a moment ago.
+    pub(crate) fn record_of(&self, at: i64, event: TraceEvent) {
+        self.state.lock().push(&self.is_on, (at, None), event);
+    }
+
+    /// Records what happened to a session, or to a request of a user, if a trace concerns it.
+    pub(crate) fn record_receiver(&self, client: Option<u128>, user: &Arc<str>, event: TraceEvent) {
+        let mut state = self.state.lock();
+        if state.wants(user, client, &self.shown_id) {
+            state.push(&self.is_on, (Self::now(), Some((client, user.clone()))), event);
+        }
+    }
+
+    /// Returns the oldest records that match a filter, and the time since when a trace records what it concerns.
+    pub(crate) fn list(&self, server: &str, filter: &RecordFilter) -> Vec<TraceRecord> {
+        let mut state = self.state.lock();
+        state.forget_old(Self::now());
+        let State { records, shown, .. } = &mut *state;
+        let mut found = Vec::new();
+        for record in records.iter().filter(|record| record.at >= filter.since) {
+            let receiver = record.receiver.as_ref().map(|(client, user)| TracedReceiver {
+                session: client.map(|client| shown_of(shown, client, &self.shown_id).to_owned()),
+                user: user.to_string(),
+            });
+            if filter.matches(receiver.as_ref(), record.event.change().map(|change| &**change)) {
+                let (at, number, event) = (record.at, record.number, record.event.clone());
+                found.push(TraceRecord { at, server: server.into(), number, receiver, event });
+                if found.len() == filter.limit {
+                    break;
+                }
+            }
+        }
+        found
+    }
+}
+
+impl State {
+    /// Returns whether a trace concerns a session or a request.
+    fn wants(&mut self, user: &str, client: Option<u128>, shown_id: &ShownId) -> bool {
+        let Self { traces, shown, .. } = self;
+        traces.iter().any(|trace| match &trace.subject {
+            TraceSubject::Tenant | TraceSubject::Device(_) => true,
+            TraceSubject::User(name) => name == user,
+            TraceSubject::Session(id) => {
+                client.is_some_and(|client| shown_of(shown, client, shown_id) == &**id)
+            }
+        })
+    }
+
+    fn push(&mut self, is_on: &AtomicBool, (at, receiver): (i64, Option<Receiver>), event: TraceEvent) {
+        if self.traces.iter().all(|trace| micros(trace.ends.instant()) <= at) {
+            is_on.store(false, Ordering::Relaxed);
+            return self.traces.clear();
+        }
+        if self.records.len() == MOST {
+            self.records.pop_front();
+        }
+        self.last += 1;
+        self.records.push_back(Record { at, number: self.last, receiver, event });
+    }
+
+    fn forget_old(&mut self, now: i64) {
+        let kept = self.records.partition_point(|record| record.at < now - KEPT);
+        self.records.drain(..kept);
+        if self.records.is_empty() {
+            self.records = VecDeque::new();
+        }
+    }
+}
+
+/// Returns the id under which administrators see a session, which is calculated once.
+fn shown_of<'s>(shown: &'s mut HashMap<u128, Box<str>>, client: u128, shown_id: &ShownId) -> &'s str {
+    shown.entry(client).or_insert_with(|| shown_id(client).into())
+}
+
+fn micros(time: OffsetDateTime) -> i64 {
+    i64::try_from(time.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
+}
+
+impl std::fmt::Debug for TraceRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TraceRecorder").field("is_on", &self.is_on()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,3 @@
+-- Deletes the traces that have ended.
+DELETE FROM traces
+WHERE ends_at <= now()
