@@ -22,14 +22,14 @@ const LIST_RUNNING: &str = include_str!("../../../sql/queries/traces/list_runnin
 const FIND_OBJECT: &str = include_str!("../../../sql/queries/traces/find_object.sql");
 
 /// The most traces of a tenant at a time.
-const TRACES_PER_TENANT: i64 = 20;
+const TRACES_PER_TENANT: i64 = 50;
 /// The kinds of objects that are found by their ids.
 const KINDS: [&str; 5] = ["managed object", "alarm", "event", "operation", "measurement"];
 
 /// Begins a trace and stores an audit record. All servers are notified; this one records when this returns.
 ///
 /// # Errors
-/// `Invalid` when the tenant has 20 traces already; `Unavailable` or `Database`.
+/// `Invalid` when the tenant has 50 traces already; `Unavailable` or `Database`.
 pub async fn insert_trace(
     database: &Database,
     administration: &Administration,

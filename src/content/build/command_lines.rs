@@ -22,6 +22,8 @@ pub(crate) fn line(document: &Value, operation: &Value) -> Option<String> {
     let body = &operation["requestBody"]["content"]["application/json"];
     match verb {
         Verb::List | Verb::Get | Verb::Delete | Verb::Tail => words.extend(ids),
+        Verb::Follow(_) => words.push("4711".to_owned()),
+        Verb::Explain => words.extend(filters(document, operation)),
         Verb::Seek => words.extend(ids.into_iter().chain(["earliest".to_owned()])),
         Verb::Download => words.extend(ids.into_iter().chain(["FILE".to_owned()])),
         Verb::Upload | Verb::Replace => words.extend(ids.into_iter().chain(["FILE".to_owned()])),
@@ -47,6 +49,13 @@ fn ids(document: &Value, operation: &Value) -> Option<String> {
         parameters(document, operation).filter(|one| one["in"] == "path" && one["name"] != "tenant");
     let ids: Vec<String> = variables.map(|one| plain(&one["example"])).collect();
     (!ids.is_empty()).then(|| quoted(&ids.join("/")))
+}
+
+/// Returns all filters that have an example.
+fn filters(document: &Value, operation: &Value) -> Vec<String> {
+    let filters =
+        parameters(document, operation).filter(|one| one["in"] == "query" && one.get("example").is_some());
+    filters.flat_map(|one| flag(&plain(&one["name"]), &one["example"])).collect()
 }
 
 /// Returns a filter, because commands change or delete nothing without one.

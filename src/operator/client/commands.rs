@@ -10,7 +10,7 @@ use super::noun::{Noun, Verb};
 use super::nouns::nouns;
 use super::output::Form;
 use super::reference::{Field, FileBody, Kind, Operation};
-use super::{RESPONSE, api, batch, confirm, consumer, help, listed, many, register, upload};
+use super::{RESPONSE, api, batch, confirm, consumer, help, listed, many, register, trace, upload};
 
 /// The names of flags that have the same meaning for every noun.
 pub(super) const ID: &str = "ID";
@@ -84,9 +84,13 @@ fn verb_of(noun: &Noun, verb: Verb, operation: &Operation) -> Command {
         Verb::Register => register::arguments(command, operation),
         Verb::Seek => command.args(consumer::arguments_of_seek()),
         Verb::Tail => command.args(consumer::arguments_of_tail()),
+        Verb::Follow(subject) => command.args(trace::arguments(subject)),
+        Verb::Explain => command.args(filters()).arg(output("table")),
     };
-    if verb == Verb::Tail {
-        return command.arg(profile_flag());
+    match verb {
+        Verb::Tail => return command.arg(profile_flag()),
+        Verb::Follow(_) => return command.arg(output("table")).arg(record_columns()).arg(profile_flag()),
+        _ => {}
     }
     with_common_flags(command, noun, verb, operation)
 }
@@ -98,9 +102,8 @@ fn with_common_flags(command: Command, noun: &Noun, verb: Verb, operation: &Oper
         _ => command,
     };
     let command = match verb {
-        Verb::List | Verb::Delete | Verb::UpdateMany | Verb::DeleteMany | Verb::Download | Verb::Tail => {
-            command
-        }
+        Verb::List | Verb::Delete | Verb::UpdateMany | Verb::DeleteMany | Verb::Download => command,
+        Verb::Tail | Verb::Follow(_) | Verb::Explain => command,
         Verb::Get
         | Verb::Create
         | Verb::Update
@@ -231,6 +234,11 @@ fn columns(noun: &Noun) -> Arg {
     let arg =
         text(COLUMNS, "NAMES", "Columns of a table and of CSV, such as id,source.id").value_delimiter(',');
     arg.default_value(noun.columns.join(",")).hide_default_value(true)
+}
+
+fn record_columns() -> Arg {
+    let arg = text(COLUMNS, "NAMES", "Columns of a table and of CSV").value_delimiter(',');
+    arg.default_value("time,server,user,text").hide_default_value(true)
 }
 
 pub(super) fn timeout_flag() -> Arg {

@@ -3,8 +3,8 @@
 //! Reading order: [`nouns`] lists the nouns, [`reference`] reads their operations from the API reference, and
 //! [`commands`] makes the command line of both. A running command takes server and credentials from [`profile`] and the
 //! vendor words from [`words`], makes its content with [`body`] and [`content`], and sends it as [`requests`],
-//! [`batch`], [`many`], [`upload`], [`register`], [`consumer`], [`watch`] or [`api`] describe; [`confirm`] asks before
-//! something is deleted, and [`secret`] for passwords. [`bayeux`] is the session of `watch` and [`http`] the
+//! [`batch`], [`many`], [`upload`], [`register`], [`consumer`], [`trace`], [`watch`] or [`api`] describe; [`confirm`]
+//! asks before something is deleted, and [`secret`] for passwords. [`bayeux`] is the session of `watch` and [`http`] the
 //! connection. [`output`] prints the result and [`failure`] the error.
 
 mod api;
@@ -32,6 +32,7 @@ mod reference;
 mod register;
 mod requests;
 mod secret;
+mod trace;
 mod upload;
 mod watch;
 pub(crate) mod words;

@@ -53,6 +53,9 @@ pub(super) enum Verb {
     Register,
     Seek,
     Tail,
+    /// Follows a trace of this subject.
+    Follow(&'static str),
+    Explain,
 }
 
 impl Verb {
@@ -71,6 +74,8 @@ impl Verb {
             Self::Register => "register",
             Self::Seek => "seek",
             Self::Tail => "tail",
+            Self::Follow(subject) => subject,
+            Self::Explain => "explain",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The nouns of tenants, of their users and rights, and of what they use.
 
-use super::noun::Verb::{Create, Delete, DeleteMany, Get, List, Seek, Tail, Update};
+use super::noun::Verb::{Create, Delete, DeleteMany, Explain, Follow, Get, List, Seek, Tail, Update};
 use super::noun::{Noun, Order, PLAIN};
 
 pub(super) const OF_ACCOUNTS: &[Noun] = &[
@@ -173,6 +173,26 @@ pub(super) const OF_ACCOUNTS: &[Noun] = &[
   platform session list
   platform session list --channel /alarms/4711
   platform session list --user mia -o id | platform session delete --yes",
+        ..PLAIN
+    },
+    Noun {
+        name: "trace",
+        about: "What happens to notifications, and why one did not arrive",
+        verbs: &[
+            (List, "listNotificationTraces"),
+            (Get, "getNotificationTrace"),
+            (Create, "createNotificationTrace"),
+            (Delete, "deleteNotificationTrace"),
+            (Follow("device"), "listNotificationTraceRecords"),
+            (Follow("user"), "listNotificationTraceRecords"),
+            (Follow("session"), "listNotificationTraceRecords"),
+            (Explain, "diagnoseNotifications"),
+        ],
+        columns: &["id", "device", "user", "session", "owner", "endTime"],
+        examples: "\
+  platform trace device 4711
+  platform trace user mia --seconds 60 -o jsonl
+  platform trace explain --id 4711 --user mia",
         ..PLAIN
     },
     Noun {

@@ -35,7 +35,7 @@ const COLOURS: [(&str, &str); 8] = [
     ("EXECUTING", "33"),
     ("SUSPENDED", "33"),
 ];
-/// The greatest width of a table cell in characters. CSV and JSON have the whole text.
+/// The greatest width of a table cell in characters, except in tables of sentences. CSV and JSON have the whole text.
 const WIDEST: usize = 60;
 
 /// Prints objects as they arrive.
@@ -50,6 +50,8 @@ pub(super) struct Printer<W: Write> {
     coloured: bool,
     printed: usize,
     widths: Vec<usize>,
+    /// The greatest width of a table cell in characters.
+    widest: usize,
     /// The columns that somebody chose and that no printed object has had yet.
     missing: Vec<String>,
     out: W,
@@ -63,11 +65,17 @@ impl Printer<io::StdoutLock<'static>> {
         let on_terminal = out.is_terminal();
         let coloured = wanted && on_terminal;
         let (widths, missing) = (Vec::new(), Vec::new());
-        Self { form, columns, id, many, on_terminal, coloured, printed: 0, widths, missing, out }
+        let (printed, widest) = (0, WIDEST);
+        Self { form, columns, id, many, on_terminal, coloured, printed, widths, widest, missing, out }
     }
 }
 
 impl<W: Write> Printer<W> {
+    /// Returns a printer whose tables have whole texts, because the objects are sentences.
+    pub(super) fn with_whole_texts(self) -> Self {
+        Self { widest: usize::MAX, ..self }
+    }
+
     /// Returns the printer of columns that somebody chose; at the end it names those that no object has.
     pub(super) fn with_chosen_columns(self) -> Self {
         if !matches!(self.form, Form::Table | Form::Csv) {
@@ -134,7 +142,7 @@ impl<W: Write> Printer<W> {
     fn print_rows(&mut self, objects: &[Value]) -> io::Result<()> {
         let rows: Vec<Vec<String>> = objects
             .iter()
-            .map(|object| self.columns.iter().map(|column| cell(object, column)).collect())
+            .map(|object| self.columns.iter().map(|column| cell(object, column, self.widest)).collect())
             .collect();
         if self.widths.is_empty() {
             let widest =
@@ -219,11 +227,11 @@ pub(super) fn text_of(object: &Value, column: &str) -> String {
 }
 
 /// Returns the text of a cell. Characters that a terminal would execute are replaced.
-fn cell(object: &Value, column: &str) -> String {
+fn cell(object: &Value, column: &str, widest: usize) -> String {
     let text = plain(member(object, column));
     let safe = |character: char| if is_executed(character) { char::REPLACEMENT_CHARACTER } else { character };
-    let mut cut: String = text.chars().take(WIDEST).map(safe).collect();
-    if text.chars().nth(WIDEST).is_some() {
+    let mut cut: String = text.chars().take(widest).map(safe).collect();
+    if text.chars().nth(widest).is_some() {
         cut.pop();
         cut.push('…');
     }
@@ -249,6 +257,7 @@ mod tests {
             coloured,
             printed: 0,
             widths,
+            widest: WIDEST,
             missing,
             out,
         };
@@ -302,6 +311,7 @@ mod tests {
                     coloured: false,
                     printed: 0,
                     widths,
+                    widest: WIDEST,
                     missing: Vec::new(),
                     out,
                 };
@@ -329,6 +339,6 @@ mod tests {
     #[test]
     fn long_text_is_cut_in_a_table() {
         let object = json!({"id": "x".repeat(100)});
-        assert_eq!(cell(&object, "id").chars().count(), WIDEST);
+        assert_eq!(cell(&object, "id", WIDEST).chars().count(), WIDEST);
     }
 }

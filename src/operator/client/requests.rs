@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::body::{absolute, bodies, missing_device, piped_ids, read, set_device, value_of};
 use super::commands::{COLUMNS, DATA, DRY_RUN, ID, LIMIT, OUTPUT, TENANT};
-use super::consumer;
 use super::content::Content;
 use super::failure::{Code, Failure};
 use super::http::Server;
 use super::noun::{Noun, Order, Verb};
 use super::output::{Form, Printer};
 use super::reference::Operation;
+use super::{consumer, trace};
 
 /// The characters of an id that are not escaped in a path.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -58,6 +58,10 @@ pub(super) async fn run(
         Verb::Register => command.register().await,
         Verb::Seek => command.seek().await,
         Verb::Tail => consumer::tail(command.server, command.matches).await,
+        Verb::Follow(subject) => {
+            trace::follow(command.server, (command.noun, subject), command.matches).await
+        }
+        Verb::Explain => command.explain().await,
     }
 }
 

@@ -47,7 +47,7 @@ pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platfor
 /// `POST /notification/traces`: begins a trace at all servers.
 ///
 /// # Errors
-/// 403 without ROLE_NOTIFICATION_ADMIN, 422 for an invalid body and for more than 20 traces.
+/// 403 without ROLE_NOTIFICATION_ADMIN, 422 for an invalid body and for more than 50 traces.
 pub async fn create(
     caller: Caller,
     head: RequestHead,

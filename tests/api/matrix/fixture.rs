@@ -126,6 +126,7 @@ impl Fixture {
                 admin.create("/notification/consumers", &body).await;
                 name
             }
+            "trace" => id(admin.create("/notification/traces", &json!({"user": SECRET})).await),
             "session" => {
                 let user = format!("{SECRET}{number}");
                 let session = self.server.user_with(&user, &["ROLE_ALARM_READ"]).await.session().await;

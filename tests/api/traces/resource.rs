@@ -60,10 +60,10 @@ async fn traces_and_diagnosis_need_their_role_and_show_one_tenant_only() {
 #[tokio::test]
 async fn tenant_has_a_bounded_number_of_traces() {
     let (_server, admin) = TestServer::shared().await.with_admin();
-    for n in 0..20 {
+    for n in 0..50 {
         trace(&admin, json!({"user": format!("user {n}")})).await;
     }
-    admin.post(TRACES, &json!({})).await.expect_message(422, "20 traces");
+    admin.post(TRACES, &json!({})).await.expect_message(422, "50 traces");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod questions;
 mod register;
 mod requests;
 mod terminal;
+mod traces;
 mod transport;
 mod uploads;
 mod words;
