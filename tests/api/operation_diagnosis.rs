@@ -126,6 +126,26 @@ async fn agent_that_listens_is_waited_for() {
 }
 
 #[tokio::test]
+async fn agent_that_reports_no_result_is_named_with_its_connection() {
+    let server = TestServer::shared().await;
+    let (user, admin) = (device_user(&server, "gateway").await, server.admin());
+    let agent = agent_of(&user, json!({})).await;
+    let held = listening(&user, &agent).await.hold().await;
+    let operation = restart_of(&admin, &agent).await;
+    let path = format!("/devicecontrol/operations/{operation}");
+    user.put(&path, &json!({"status": "EXECUTING"})).await.expect(200);
+    assert_eq!(causes(&diagnosis(&admin, &operation).await), ["AWAITING_RESULT"]);
+
+    held.abort();
+    let session = admin.read("/tenant/sessions?user=device_gateway").await["sessions"][0]["id"].clone();
+    admin.delete(&format!("/tenant/sessions/{}", session.as_str().unwrap())).await.expect(204);
+
+    until("the cause", async || causes(&diagnosis(&admin, &operation).await) == ["AGENT_OFFLINE"]).await;
+    user.put(&path, &json!({"status": "SUCCESSFUL"})).await.expect(200);
+    assert_eq!(causes(&diagnosis(&admin, &operation).await), Vec::<&str>::new());
+}
+
+#[tokio::test]
 async fn agent_that_listens_at_another_server_is_waited_for() {
     let [one, other] = TestServer::start_two().await;
     let agent = agent_of(&one.admin(), json!({})).await;
@@ -213,15 +233,15 @@ async fn older_open_operations_of_the_agent_are_counted_and_the_oldest_is_named(
 }
 
 #[tokio::test]
-async fn operation_that_is_not_pending_has_no_causes() {
+async fn operation_that_has_ended_has_no_causes() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let agent = agent_of(&admin, json!({})).await;
     let operation = restart_of(&admin, &agent).await;
-    admin.put(&format!("{OPERATIONS}/{operation}"), &json!({"status": "EXECUTING"})).await;
+    admin.put(&format!("{OPERATIONS}/{operation}"), &json!({"status": "FAILED"})).await;
 
     let found = diagnosis(&admin, &operation).await;
 
-    assert_eq!((&found["status"], &found["causes"]), (&json!("EXECUTING"), &json!([])));
+    assert_eq!((&found["status"], &found["causes"]), (&json!("FAILED"), &json!([])));
 }
 
 #[tokio::test]

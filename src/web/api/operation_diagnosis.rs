@@ -1,4 +1,4 @@
-//! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING.
+//! `/devicecontrol/operations/<id>/diagnosis`: explains why an operation is still PENDING or EXECUTING.
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
@@ -15,8 +15,8 @@ use crate::http::{RequestHead, reply};
 /// `GET /devicecontrol/operations/<id>/diagnosis`: returns the agents of the operation, whether they are
 /// connected, since when they are not, and whether they have subscribed to their channel at any server. The
 /// member `missingServers` names servers that did not respond within a second, which may have a subscription. The
-/// member `causes` is empty unless the operation is PENDING; then it lists NO_AGENT, AGENT_OFFLINE,
-/// NOT_SUBSCRIBED, NOT_SUPPORTED, QUEUED_BEHIND, or AWAITING_AGENT when none of the others applies.
+/// member `causes` is empty unless the operation is PENDING or EXECUTING; then it lists NO_AGENT, AGENT_OFFLINE,
+/// NOT_SUBSCRIBED, NOT_SUPPORTED, QUEUED_BEHIND, or AWAITING_AGENT or AWAITING_RESULT when none of the others applies.
 ///
 /// # Errors
 /// 403 for a caller who may not read the operation, 404 for an unknown id.

@@ -1,4 +1,5 @@
-//! The diagnosis of an operation that is still PENDING: the reasons why no agent has started it (O-01, B-04).
+//! The diagnosis of an operation that is still PENDING, or EXECUTING: the reasons why no agent has started it, or has
+//! reported a result (O-01, B-04).
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -65,7 +66,7 @@ impl Ahead {
     pub const MOST: i64 = 1000;
 }
 
-/// One cause why an operation is PENDING.
+/// One cause why an operation is PENDING or EXECUTING.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cause {
     /// The device was removed from its agent after the operation was created.
@@ -80,14 +81,44 @@ enum Cause {
     QueuedBehind(Ahead),
     /// None of these: the agent was notified, or can be, and has not started the operation.
     AwaitingAgent,
+    /// The agent has started the operation, is subscribed, and has not reported a result. The time is that of its last
+    /// message, if it is known.
+    AwaitingResult(Option<Timestamp>),
 }
 
 impl Findings {
-    /// Returns the causes; empty when the operation is not PENDING.
+    /// Returns the causes; empty when the operation has ended.
     fn causes(&self) -> Vec<Cause> {
-        if self.operation.status != OperationStatus::Pending {
-            return Vec::new();
+        match self.operation.status {
+            OperationStatus::Pending => self.causes_of_pending(),
+            OperationStatus::Executing => self.causes_of_executing(),
+            _ => Vec::new(),
         }
+    }
+
+    fn causes_of_executing(&self) -> Vec<Cause> {
+        let mut causes = self.causes_at_agents();
+        if causes.is_empty() {
+            let last_message = self.agents.iter().filter_map(|agent| agent.last_message).max();
+            causes.push(Cause::AwaitingResult(last_message));
+        }
+        causes
+    }
+
+    fn causes_of_pending(&self) -> Vec<Cause> {
+        let mut causes = self.causes_at_agents();
+        causes.extend(self.unsupported().map(Cause::NotSupported));
+        if self.ahead.count > 0 {
+            causes.push(Cause::QueuedBehind(self.ahead));
+        }
+        if causes.is_empty() {
+            causes.push(Cause::AwaitingAgent);
+        }
+        causes
+    }
+
+    /// Returns the causes that keep the operation, or its result, from its agents.
+    fn causes_at_agents(&self) -> Vec<Cause> {
         let mut causes = Vec::new();
         if self.agents.is_empty() {
             causes.push(Cause::NoAgent);
@@ -97,13 +128,6 @@ impl Findings {
                 Connection::Closed(since) => Cause::AgentOffline(agent.id, since),
                 Connection::Open | Connection::Unknown => Cause::NotSubscribed(agent.id),
             });
-        }
-        causes.extend(self.unsupported().map(Cause::NotSupported));
-        if self.ahead.count > 0 {
-            causes.push(Cause::QueuedBehind(self.ahead));
-        }
-        if causes.is_empty() {
-            causes.push(Cause::AwaitingAgent);
         }
         causes
     }
@@ -134,6 +158,7 @@ impl Cause {
             Self::NotSupported(_) => "NOT_SUPPORTED",
             Self::QueuedBehind(_) => "QUEUED_BEHIND",
             Self::AwaitingAgent => "AWAITING_AGENT",
+            Self::AwaitingResult(_) => "AWAITING_RESULT",
         }
     }
 
@@ -159,6 +184,14 @@ impl Cause {
                 format!("{}{more} older operations of its agent are not finished yet", ahead.count)
             }
             Self::AwaitingAgent => "Its agent is subscribed but has not set it to EXECUTING yet".into(),
+            Self::AwaitingResult(None) => {
+                "Its agent is subscribed but has set it neither to SUCCESSFUL nor to FAILED yet".into()
+            }
+            Self::AwaitingResult(Some(last)) => {
+                format!(
+                    "Its agent last sent something at {last}, and has not set it to SUCCESSFUL or FAILED yet"
+                )
+            }
         }
     }
 }
@@ -187,7 +220,8 @@ impl Serialize for Shown<'_> {
                     map.serialize_entry("oldest", &links.operation(Some(oldest)))?;
                 }
             }
-            Cause::NoAgent | Cause::AwaitingAgent => {}
+            Cause::AwaitingResult(Some(last)) => map.serialize_entry("since", last)?,
+            Cause::NoAgent | Cause::AwaitingAgent | Cause::AwaitingResult(None) => {}
         }
         map.end()
     }

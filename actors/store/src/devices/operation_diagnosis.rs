@@ -1,4 +1,4 @@
-//! The reasons in PostgreSQL why an operation is PENDING.
+//! The reasons in PostgreSQL why an operation is PENDING or EXECUTING.
 
 use platform_model::data::operation::Operation;
 use platform_model::data::operation_diagnosis::{Agent, Ahead, Connection, Findings};
