@@ -108,7 +108,7 @@ impl TraceRecorder {
         }
     }
 
-    /// Returns the oldest records that match a filter, and the time since when a trace records what it concerns.
+    /// Returns the oldest records that match a filter, with the name of this server.
     pub(crate) fn list(&self, server: &str, filter: &RecordFilter) -> Vec<TraceRecord> {
         let mut state = self.state.lock();
         state.forget_old(Self::now());
@@ -177,5 +177,66 @@ fn micros(time: OffsetDateTime) -> i64 {
 impl std::fmt::Debug for TraceRecorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TraceRecorder").field("is_on", &self.is_on()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use platform_model::id::TraceId;
+    use platform_model::timestamp::Timestamp;
+
+    use super::*;
+
+    fn trace(subject: TraceSubject, lasts: Duration) -> Trace {
+        let now = Timestamp::now();
+        let ends = Timestamp::stored(now.instant() + lasts, 0);
+        Trace { id: TraceId(1), subject, owner: "mia".into(), began: now, ends }
+    }
+
+    fn recorder(subject: TraceSubject, lasts: Duration) -> TraceRecorder {
+        let recorder = TraceRecorder::new(|client| format!("shown {client}"));
+        recorder.set(vec![trace(subject, lasts)]);
+        recorder
+    }
+
+    /// Records the arrivals of these sessions of one user and returns the sessions that were recorded.
+    fn recorded(recorder: &TraceRecorder, sessions: &[(u128, &str)]) -> Vec<String> {
+        for (client, user) in sessions {
+            recorder.record_receiver(Some(*client), &Arc::from(*user), TraceEvent::Arrived);
+        }
+        let filter = RecordFilter { limit: usize::MAX, ..RecordFilter::default() };
+        let records = recorder.list("north", &filter);
+        records.iter().map(|record| record.session().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn trace_records_its_subject_alone() {
+        let sessions = [(1, "mia"), (2, "joe"), (3, "mia")];
+        let minute = Duration::from_secs(60);
+        for (subject, expected) in [
+            (TraceSubject::Tenant, vec!["shown 1", "shown 2", "shown 3"]),
+            (TraceSubject::User("mia".into()), vec!["shown 1", "shown 3"]),
+            (TraceSubject::Session("shown 2".into()), vec!["shown 2"]),
+        ] {
+            assert_eq!(recorded(&recorder(subject.clone(), minute), &sessions), expected, "{subject:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_recorded_after_the_end_of_a_trace() {
+        let recorder = recorder(TraceSubject::Tenant, Duration::ZERO);
+        assert!(recorder.is_on(), "the end is noticed with the next record");
+        assert_eq!(recorded(&recorder, &[(1, "mia")]), Vec::<String>::new());
+        assert!(!recorder.is_on());
+    }
+
+    #[test]
+    fn oldest_records_make_room() {
+        let recorder = recorder(TraceSubject::Tenant, Duration::from_secs(60));
+        let sessions: Vec<(u128, &str)> = (0..MOST as u128 + 2).map(|client| (client, "mia")).collect();
+        let recorded = recorded(&recorder, &sessions);
+        assert_eq!((recorded.len(), &*recorded[0]), (MOST, "shown 2"));
     }
 }

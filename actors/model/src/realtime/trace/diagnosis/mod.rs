@@ -128,8 +128,7 @@ impl Evidence {
     /// Explains what became of the changes.
     pub fn explain(self) -> Diagnosis {
         let mut findings = Findings::default();
-        let is_published = self.changes().next().is_some();
-        if self.object.is_none() && !is_published && !self.is_in_journal() {
+        if self.object.is_none() && !self.is_recorded() && !self.is_in_journal() {
             let text = format!(
                 "Nothing in this tenant has the id {}, and no change of it was recorded. The objects of other tenants \
                  are unknown here.",
@@ -137,13 +136,10 @@ impl Evidence {
             );
             findings.now("UNKNOWN_OBJECT", text);
         }
-        if self.traced_since.is_none() && self.consumer.is_none() {
-            findings.now(
-                "NOT_TRACED",
-                "No trace covered the change and the receiver, so only the present state is \
-                known. POST /notification/traces begins one."
-                    .into(),
-            );
+        if self.traced_since.is_none() && self.consumer.is_none() && !self.is_recorded() {
+            let text = "No trace of the change and the receiver runs, so only the present state is known. POST \
+                /notification/traces begins one.";
+            findings.now("NOT_TRACED", text.into());
         }
         match &self.consumer {
             Some(evidence) => self.explain_consumer(evidence, &mut findings),
@@ -176,15 +172,9 @@ impl Evidence {
         for (change, published) in self.publications() {
             let [first, ..] = &*published else { continue };
             if let TraceEvent::NotPublished(_, mode) = &first.event {
-                findings.at(
-                    first,
-                    "NOT_PUBLISHED",
-                    format!(
-                        "{} was written in the mode {}, which sends no notifications.",
-                        change.in_words(),
-                        mode.as_str()
-                    ),
-                );
+                let (change, mode) = (change.in_words(), mode.as_str());
+                let text = format!("{change} was written in the mode {mode}, which sends no notifications.");
+                findings.at(first, "NOT_PUBLISHED", text);
                 continue;
             }
             findings.at(first, "PUBLISHED", self.publication(&change, &published));
@@ -195,13 +185,14 @@ impl Evidence {
                 |(id, session): (&String, &KnownSession<'_>)| session.explain(id, &change, &published);
             findings.0.extend(sessions.iter().map(explain));
         }
-        if !self.is_recorded() && self.object.is_some() && self.traced_since.is_some() {
-            findings
-                .now("NO_CHANGE", format!("No change of {} was published since {}.", self.id, self.since));
+        if let (Some(traced), Some(_), false) = (self.traced_since, self.object, self.is_recorded()) {
+            let since = traced.max(self.since);
+            findings.now("NO_CHANGE", format!("No change of {} was published since {since}.", self.id));
         }
         self.explain_present(findings);
     }
 
+    /// Returns whether a change of the object was recorded.
     fn is_recorded(&self) -> bool {
         self.changes().next().is_some()
     }
