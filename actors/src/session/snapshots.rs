@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use actix::prelude::*;
 use platform_model::realtime::bayeux::{Pattern, Subscription};
 use platform_model::realtime::filter::{Content, NotificationFilter};
+use platform_model::realtime::trace::record::EndReason;
 use platform_model::realtime::transactions::ShownTransactions;
 use platform_store::realtime::publications::ListeningConnection;
 
@@ -50,7 +51,8 @@ pub struct FinishSnapshot {
     pub shown: ShownTransactions,
 }
 
-/// Gives up a list that could not be read. The session keeps the channel only if it was subscribed before.
+/// Gives up a list that could not be read. The session keeps the channel only if it was subscribed before, and then with
+/// its filter of before.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct AbandonSnapshot {
@@ -95,7 +97,7 @@ pub(super) struct Snapshots {
 #[derive(Debug)]
 enum Stage {
     /// The list is being read.
-    Reading { number: u64, is_new: bool },
+    Reading { number: u64, is_new: bool, filters: Filters },
     /// There were too many changes meanwhile.
     Exceeded { number: u64 },
     /// The list was given up, and the session has left the channel. Changes that are on their way are left out.
@@ -104,6 +106,10 @@ enum Stage {
     /// only its loss can hide a failover to a database with other transactions of the same ids.
     Shown(Arc<ShownTransactions>, ListeningConnection),
 }
+
+/// The filters of a channel that was subscribed before with another filter: the earlier and the requested one. While
+/// the list is read, the session receives everything, because it is not known which of the two will apply.
+type Filters = Option<Box<[Option<Arc<NotificationFilter>>; 2]>>;
 
 impl Stage {
     fn number(&self) -> Option<u64> {
@@ -186,18 +192,38 @@ impl SessionActor {
     /// Ends the subscriptions that wait for lists, and delivers what was held back for others.
     fn end_reading(&mut self, instead: impl Fn(u64) -> Stage, ctx: &mut SessionContext) {
         let Some(snapshots) = &mut self.snapshots else { return };
-        let (mut left, channels) = (Vec::new(), std::mem::take(&mut snapshots.channels));
+        let (mut left, mut restored) = (Vec::new(), Vec::new());
+        let channels = std::mem::take(&mut snapshots.channels);
         for (pattern, stage) in channels {
             match stage {
-                Stage::Reading { number, is_new } => {
+                Stage::Reading { number, is_new, filters } => {
                     left.extend(is_new.then(|| pattern.clone()));
+                    restored.extend(filters.map(|filters| (pattern.clone(), filters)));
                     snapshots.channels.push((pattern, instead(number)));
                 }
                 other => snapshots.channels.push((pattern, other)),
             }
         }
         self.leave_channels(left, ctx);
+        for (pattern, filters) in restored {
+            let [before, _] = *filters;
+            self.apply_filter(&pattern, before, ctx);
+        }
         self.release_held(ctx);
+    }
+
+    /// Subscribes to a channel of the session with another filter, or ends the session if the channel has too many
+    /// filters by now, because it would miss notifications.
+    fn apply_filter(
+        &mut self,
+        pattern: &Pattern,
+        filter: Option<Arc<NotificationFilter>>,
+        ctx: &mut SessionContext,
+    ) {
+        let joined = self.with(std::slice::from_ref(pattern), filter);
+        if !joined.is_some_and(|joined| self.join(joined, ctx)) {
+            self.end(EndReason::Gap, ctx);
+        }
     }
 
     fn leave_channels(&mut self, left: Vec<Pattern>, ctx: &mut SessionContext) {
@@ -239,8 +265,8 @@ impl SessionActor {
     pub(super) fn keep_channels(&mut self, patterns: &[Pattern]) {
         let channels = self.snapshots.iter_mut().flat_map(|snapshots| &mut snapshots.channels);
         for (_, stage) in channels.filter(|(pattern, _)| patterns.contains(pattern)) {
-            if let Stage::Reading { is_new, .. } = stage {
-                *is_new = false;
+            if let Stage::Reading { is_new, filters, .. } = stage {
+                (*is_new, *filters) = (false, None);
             }
         }
     }
@@ -290,15 +316,19 @@ impl Handler<BeginSnapshot> for SessionActor {
         if self.snapshots.as_ref().is_some_and(|snapshots| snapshots.channels.iter().any(is_it)) {
             return Err(SnapshotFailure::IsRead);
         }
-        let is_new = !self.subscribes_to(&pattern);
-        let joined = self.with(std::slice::from_ref(&pattern), filter);
+        let before = self.subscriptions.iter().find(|one| one.pattern == pattern);
+        let (is_new, before) = (before.is_none(), before.map(|before| before.filter.clone()));
+        let filters =
+            before.filter(|before| *before != filter).map(|before| Box::new([before, filter.clone()]));
+        let meanwhile = if filters.is_some() { None } else { filter };
+        let joined = self.with(std::slice::from_ref(&pattern), meanwhile);
         if !joined.is_some_and(|joined| self.join(joined, ctx)) {
             return Err(SnapshotFailure::TooMany);
         }
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let channels = &mut self.snapshots.get_or_insert_default().channels;
         channels.retain(|(of, _)| *of != pattern);
-        channels.push((pattern, Stage::Reading { number, is_new }));
+        channels.push((pattern, Stage::Reading { number, is_new, filters }));
         Ok(number)
     }
 }
@@ -315,7 +345,8 @@ impl Handler<FinishSnapshot> for SessionActor {
         let (bytes, allowed) = (size(&notifications), self.environment.limits.queued_bytes);
         let has_room = self.queue.has_room(notifications.len(), bytes, &self.environment.limits);
         let channels = self.snapshots.iter_mut().flat_map(|snapshots| &mut snapshots.channels);
-        let Some((_, stage)) = channels.into_iter().find(|(_, stage)| stage.number() == Some(number)) else {
+        let Some((pattern, stage)) = channels.into_iter().find(|(_, stage)| stage.number() == Some(number))
+        else {
             return Err(SnapshotFailure::Unsubscribed);
         };
         if matches!(stage, Stage::Exceeded { .. }) {
@@ -325,7 +356,11 @@ impl Handler<FinishSnapshot> for SessionActor {
             return Err(SnapshotFailure::TooLarge { bytes, allowed });
         }
         let connection = self.environment.transfers.database().publications().listening_connection();
-        *stage = Stage::Shown(Arc::new(shown), connection);
+        let reading = std::mem::replace(stage, Stage::Shown(Arc::new(shown), connection));
+        if let Stage::Reading { filters: Some(filters), .. } = reading {
+            let (pattern, [_, requested]) = (pattern.clone(), *filters);
+            self.apply_filter(&pattern, requested, ctx);
+        }
         for notification in notifications {
             // There is room for all of them.
             drop(self.queue.push(notification, &self.environment.limits));
@@ -344,9 +379,15 @@ impl Handler<AbandonSnapshot> for SessionActor {
         let is_it = |(_, stage): &(Pattern, Stage)| stage.number() == Some(number);
         let Some(at) = snapshots.channels.iter().position(is_it) else { return };
         let (pattern, stage) = &mut snapshots.channels[at];
-        let left = matches!(stage, Stage::Reading { is_new: true, .. }).then(|| pattern.clone());
-        *stage = Stage::Left;
-        self.leave_channels(left.into_iter().collect(), ctx);
+        let (pattern, stage) = (pattern.clone(), std::mem::replace(stage, Stage::Left));
+        match stage {
+            Stage::Reading { is_new: true, .. } => self.leave_channels(vec![pattern], ctx),
+            Stage::Reading { filters: Some(filters), .. } => {
+                let [before, _] = *filters;
+                self.apply_filter(&pattern, before, ctx);
+            }
+            _ => {}
+        }
         self.release_held(ctx);
     }
 }

@@ -112,11 +112,6 @@ impl Handler<Subscribe> for SessionActor {
 }
 
 impl SessionActor {
-    /// Returns whether the session is subscribed to a channel.
-    pub(super) fn subscribes_to(&self, pattern: &Pattern) -> bool {
-        self.subscriptions.iter().any(|subscription| subscription.pattern == *pattern)
-    }
-
     /// Returns the channels that the session subscribed to.
     pub(super) fn patterns(&self) -> Box<[Pattern]> {
         self.subscriptions.iter().map(|subscription| subscription.pattern.clone()).collect()

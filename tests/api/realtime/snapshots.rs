@@ -251,3 +251,38 @@ async fn filter_applies_to_the_changes_and_not_to_the_list() {
     let received = session.receive(1).await;
     assert_eq!((received.len(), &received[0]["data"]["data"]["type"]), (1, &json!("wanted")));
 }
+
+#[tokio::test]
+async fn filter_of_a_channel_changes_with_its_list_and_stays_if_that_is_denied() {
+    let server = TestServer::start_with(|settings| settings.limits.queued_bytes = 64 << 10).await;
+    let (_server, admin, device) = server.with_device("pump").await;
+    for n in 0..3 {
+        let mut alarm = alarm_of(&device, &format!("large{n}"));
+        alarm["plat_Big"] = json!("x".repeat(30_000));
+        admin.create(ALARMS, &alarm).await;
+    }
+    let session = admin.session().await;
+    let filter = |kind: &str| json!(format!("type eq '{kind}'"));
+    let first = json!({"subscription": "/alarms/*", "ext": {"com.platform.filter": filter("first")}});
+    assert_eq!(session.ask("/meta/subscribe", first).await["successful"], true);
+    let with_list = async |query: &str| {
+        let mut both = snapshot("/alarms/*", "alarms", query);
+        both["ext"]["com.platform.filter"] = filter("second");
+        session.ask("/meta/subscribe", both).await["successful"].clone()
+    };
+    let next = async || {
+        for kind in ["first", "second"] {
+            admin.raise_alarm(&device, kind).await;
+        }
+        let received = session.receive(1).await;
+        assert_eq!(received.len(), 1, "{received:?}");
+        received[0]["data"]["data"]["type"].clone()
+    };
+
+    assert_eq!(with_list("pageSize=2000").await, false);
+    assert_eq!(next().await, "first");
+
+    assert_eq!(with_list("pageSize=1").await, true);
+    listed(&receive_list(&session).await);
+    assert_eq!(next().await, "second");
+}
