@@ -21,14 +21,17 @@ const READS = [
 
 /** Returns the device on whose channels the changes of an object are published. */
 export async function deviceOf(id: string): Promise<string> {
+  let isHidden = false;
   for (const address of READS) {
-    const found = await get<Change>(address(id)).catch(skipUnknown);
-    if (found) return found.source?.id ?? found.deviceId ?? found.id;
+    try {
+      const found = await get<Change>(address(id));
+      return found.source?.id ?? found.deviceId ?? found.id;
+    } catch (error) {
+      if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+      isHidden ||= error.status === 403;
+    }
   }
-  throw new Error(`There is no device, alarm, event or operation ${id}, or you may not see it.`);
-}
-
-/** A refusal or an unknown id leaves the other resources to try. */
-function skipUnknown(error: unknown): undefined {
-  if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+  // Whoever may not read the device can trace it nevertheless.
+  if (isHidden) return id;
+  throw new Error(`There is no device, alarm, event or operation ${id}.`);
 }

@@ -1,5 +1,6 @@
 // What the server found about a change and its receiver.
 
+import { useRef } from "preact/hooks";
 import { get, withQuery } from "../../api";
 import { useLoad } from "../../load";
 import type { NotificationDiagnosis, NotificationFinding, NotificationTrace } from "../../reference";
@@ -23,6 +24,7 @@ export function Findings({ question, times, explain, began }: Props) {
   const { id, kind, name, since } = question;
   const address = withQuery("/notification/diagnosis", { id, [kind]: name, dateFrom: since });
   const diagnosis = useLoad(() => get<NotificationDiagnosis>(address), [address, times]);
+  const list = useRef<HTMLOListElement>(null);
   const number = diagnosis.data.value?.findings.length;
   return (
     <LoadedCard
@@ -32,13 +34,13 @@ export function Findings({ question, times, explain, began }: Props) {
       {({ findings, missingServers }) => (
         <>
           <Missing servers={missingServers} what="their records and sessions are missing" />
-          <ol class="told" aria-label="Findings">
+          <ol class="told" aria-label="Findings" tabIndex={-1} ref={list}>
             {findings.map((finding, index) => (
               <Finding key={index} of={finding} />
             ))}
           </ol>
           {findings.some(({ cause }) => cause === "NOT_TRACED") && kind !== "consumer" && (
-            <NotTraced question={question} explain={explain} began={began} />
+            <NotTraced question={question} explain={explain} began={began} focus={() => list.current?.focus()} />
           )}
         </>
       )}
@@ -59,12 +61,14 @@ function Finding({ of: { time, cause, text, session } }: { of: NotificationFindi
 }
 
 /** Nothing is known about the past, but a trace of the receiver records what happens from now on. */
-function NotTraced({ question, explain, began }: Omit<Props, "times">) {
+function NotTraced({ question, explain, began, focus }: Omit<Props, "times"> & { focus: () => void }) {
   const subject = { [question.kind]: question.name };
   const run = async () => {
     const trace = await beginTrace(subject, DEFAULT_SECONDS);
     began(trace);
     explain({ ...question, since: trace.creationTime });
+    // The button goes away with its finding.
+    focus();
   };
   return (
     <div class="notice">

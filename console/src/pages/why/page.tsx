@@ -38,7 +38,8 @@ function Diagnosis() {
   const explain = (asked: Question) => {
     draft.value = asked;
     times.value += 1;
-    chooseParams(paramsOf(asked));
+    // The same question again is no other place of the history.
+    if (JSON.stringify(asked) !== JSON.stringify(question)) chooseParams(paramsOf(asked));
   };
   const began = (trace: NotificationTrace) => {
     chosen.value = trace;

@@ -1,10 +1,12 @@
 // The running traces, and the form that begins one.
 
 import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { call, path } from "../../api";
 import type { List } from "../../list";
 import type { NotificationTrace } from "../../reference";
 import { Time } from "../../time";
+import { useKeptFocus } from "../../ui/focus";
 import { Action, Button, Field, Form } from "../../ui/kit";
 import { ListCard } from "../../ui/loaded";
 import { type SmallColumn, SmallTable } from "../../ui/small_table";
@@ -23,12 +25,14 @@ interface Props {
 }
 
 export function Traces({ of: traces, every, about, chosen, choose, began }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  useKeptFocus(place);
   const columns: SmallColumn<NotificationTrace>[] = [
     ...COLUMNS,
     [
       "Actions",
       (one) => (
-        <span class="row-actions">
+        <span class="row-actions" data-key={one.id}>
           <Button
             class="small"
             label={`Show the records of ${subjectInWords(one)}`}
@@ -48,15 +52,17 @@ export function Traces({ of: traces, every, about, chosen, choose, began }: Prop
     ],
   ];
   return (
-    <ListCard
-      title="Running traces"
-      of={traces}
-      noun="trace"
-      every={every}
-      empty={<p>No trace is running. Servers record what happens to notifications while one does.</p>}
-      below={<Begin about={about} began={began} />}>
-      {(list) => <SmallTable label="Traces" columns={columns} rows={list} />}
-    </ListCard>
+    <div ref={place} tabIndex={-1}>
+      <ListCard
+        title="Running traces"
+        of={traces}
+        noun="trace"
+        every={every}
+        empty={<p>No trace is running. Servers record what happens to notifications while one does.</p>}
+        below={<Begin about={about} began={began} />}>
+        {(list) => <SmallTable label="Traces" columns={columns} rows={list} />}
+      </ListCard>
+    </div>
   );
 }
 

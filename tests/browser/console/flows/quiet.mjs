@@ -71,6 +71,9 @@ export async function a_filter_explains_why_an_alarm_did_not_arrive(stage) {
   await finding(visitor, "session").getByText("now", { exact: true }).waitFor();
   await visitor.isAccessible("findings and a running trace");
 
+  await begin(visitor, `the device of ${alarm.id}`);
+  await eventually("its device is traced once more", async () => (await rowOf(visitor, `the device ${id}`).count()) === 2);
+
   // The address has the question, so that it can be passed on.
   await visitor.page.reload();
   await finding(visitor, "filter").waitFor();
@@ -110,6 +113,7 @@ export async function records_of_a_device_appear_while_a_trace_runs(stage) {
   await shown.getByText("ended", { exact: true }).waitFor();
   assert.equal(await stored(first).count(), 1, "what was recorded is still there");
   await rowOf(visitor, `the device ${id}`).waitFor({ state: "detached" });
+  await eventually("the focus stays in the card", () => visitor.page.evaluate(() => document.activeElement.textContent.startsWith("Running traces")));
   await visitor.leave();
 }
 
@@ -173,6 +177,35 @@ export async function without_a_trace_the_page_offers_to_begin_one(stage) {
   await visitor.button("Explain").click();
   await finding(visitor, "published").getByText(alarm.id).waitFor();
   await finding(visitor, "no session").getByText("now", { exact: true }).waitFor();
+  await endAll(stage);
+  await visitor.leave();
+}
+
+export async function a_trace_with_many_records_shows_the_newest(stage) {
+  const { id } = await makePair(stage, "talkative");
+  const visitor = await at(stage, `why?id=${id}`);
+  await begin(visitor, `the device of ${id}`);
+  await card(visitor, `Records of the device ${id}`).getByText("read every 1 s").waitFor();
+  const measurements = Array.from({ length: 300 }, (_, index) => stage.fleet.measurement(id, Date.now() - index));
+  await stage.fleet.call("POST", "/measurement/measurements", { measurements });
+  await visitor.sees("the last 500 of 600, older ones are dropped");
+  assert.equal(await records(visitor).getByRole("listitem").count(), 500);
+  await endAll(stage);
+  await visitor.leave();
+}
+
+export async function servers_that_are_silent_are_named_beside_what_others_tell(stage) {
+  const { id, user } = await makePair(stage, "far");
+  const visitor = await at(stage, `why?id=${id}&user=${user}`);
+  const silence = async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), missingServers: ["east"] } });
+  };
+  for (const address of ["**/notification/diagnosis?*", "**/notification/traces/*/records*"]) await visitor.page.route(address, silence);
+  await visitor.button("Load again").first().click();
+  await card(visitor, "Findings").getByText("These servers did not respond, and their records and sessions are missing: east.").waitFor();
+  await begin(visitor, `the user ${user}`);
+  await card(visitor, `Records of the user ${user}`).getByText("These servers did not respond, and their records are missing: east.").waitFor();
   await endAll(stage);
   await visitor.leave();
 }
