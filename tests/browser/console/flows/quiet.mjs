@@ -46,7 +46,7 @@ async function subscribe(stage, user, subscription, filter) {
 
 /** Begins a trace on the page. `subject` is the text of its choice. */
 async function begin(visitor, subject) {
-  await visitor.page.getByLabel("Trace of").selectOption({ label: subject });
+  await visitor.page.getByLabel(/^Trace of/).selectOption({ label: subject });
   await visitor.button("Begin a trace").last().click();
 }
 
