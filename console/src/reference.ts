@@ -245,6 +245,77 @@ export type NotificationConsumer = {
   backlog: ConsumerBacklog;
   reader?: ConsumerReader;
 };
+export type NotificationDiagnosis = { findings: NotificationFinding[]; missingServers: string[] };
+export type NotificationFinding = {
+  time?: Timestamp;
+  session?: string;
+  cause:
+    | "UNKNOWN_OBJECT"
+    | "NOT_TRACED"
+    | "NO_CHANGE"
+    | "PUBLISHED"
+    | "NOT_PUBLISHED"
+    | "TRANSIENT"
+    | "NO_USER"
+    | "NO_SESSION"
+    | "SESSION_BEGAN_LATER"
+    | "SESSION_ENDED"
+    | "DENIED"
+    | "REFUSED"
+    | "THROTTLED"
+    | "REQUEST_FAILED"
+    | "NOT_SUBSCRIBED"
+    | "FILTER"
+    | "MODULE_NOT_DEPLOYED"
+    | "MOVED"
+    | "WAITING"
+    | "SENT"
+    | "ACKNOWLEDGED"
+    | "LAPSED"
+    | "NOT_IN_JOURNAL"
+    | "CONSUMER"
+    | "SESSION"
+    | "UNKNOWN";
+  text: string;
+};
+export type NotificationTrace = {
+  self: Link;
+  id: Id;
+  device?: Id;
+  user?: string;
+  session?: string;
+  owner: string;
+  creationTime: Timestamp;
+  endTime: Timestamp;
+};
+export type NotificationTraceRecord = {
+  time: Timestamp;
+  server: string;
+  number: number;
+  type:
+    | "STORED"
+    | "PUBLISHED"
+    | "NOT_PUBLISHED"
+    | "SENT"
+    | "WAITS"
+    | "RETURNED"
+    | "ACKNOWLEDGED"
+    | "SESSION_BEGAN"
+    | "SESSION_ARRIVED"
+    | "SESSION_LEFT"
+    | "SESSION_ENDED"
+    | "SUBSCRIBED"
+    | "UNSUBSCRIBED"
+    | "REFUSED"
+    | "REQUEST_FAILED";
+  text: string;
+  session?: string;
+  user?: string;
+  channel?: string;
+  action?: "CREATE" | "UPDATE" | "DELETE";
+  id?: Id;
+};
+export type NotificationTraceRecords = { records: NotificationTraceRecord[]; missingServers: string[] };
 export type Operation = {
   id?: Id;
   self: Link;

@@ -22,6 +22,7 @@ import { Registration } from "./pages/registration";
 import { ServerPage } from "./pages/server/page";
 import { Tenants } from "./pages/tenants/page";
 import { Users } from "./pages/users/page";
+import { WhyPage } from "./pages/why/page";
 import { link, route } from "./router";
 import { can, canSee, session } from "./session";
 import { Boundary } from "./ui/boundary";
@@ -35,6 +36,8 @@ interface Entry {
   page: () => ComponentChildren;
   /** Returns whether the user may open the page. */
   offered: () => boolean;
+  /** Whether the page tells a user who may not open it so, where others show the first page instead. */
+  tellsDenial?: boolean;
 }
 
 const ENTRIES: Entry[] = [
@@ -82,6 +85,13 @@ const ENTRIES: Entry[] = [
   { word: "audit", title: "Audit", page: () => <Audit />, offered: () => can("ROLE_AUDIT_READ") },
   { word: "consumers", title: "Consumers", page: () => <Consumers />, offered: () => true },
   {
+    word: "why",
+    title: "Why is it quiet?",
+    page: () => <WhyPage />,
+    offered: () => can("ROLE_NOTIFICATION_ADMIN"),
+    tellsDenial: true,
+  },
+  {
     word: "server",
     title: "Server",
     page: () => <ServerPage />,
@@ -115,7 +125,8 @@ export function Shell() {
   }, []);
   const word = route.value.words[0] ?? "overview";
   const offered = ENTRIES.filter((entry) => entry.offered());
-  const entry = word === PROFILE.word ? PROFILE : (offered.find((one) => one.word === word) ?? offered[0]);
+  const reached = [PROFILE, ...ENTRIES.filter((entry) => entry.tellsDenial || entry.offered())];
+  const entry = reached.find((one) => one.word === word) ?? offered[0];
   useSignalEffect(() => {
     // The menu of narrow windows closes when another page opens.
     route.value;

@@ -51,8 +51,8 @@ pub struct FinishSnapshot {
     pub shown: ShownTransactions,
 }
 
-/// Gives up a list that could not be read. The session keeps the channel only if it was subscribed before, and then with
-/// its filter of before.
+/// Gives up a list that could not be read. The session keeps the channel only if it was subscribed before, and then
+/// with its filter of before.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct AbandonSnapshot {

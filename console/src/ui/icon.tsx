@@ -16,6 +16,7 @@ const ICONS = {
   tenants: "M4 20V8l8-4 8 4v12M9 20v-6h6v6",
   audit: "M6 4h9l4 4v12H6zM9 12h7M9 16h5",
   consumers: "M6 4h12v16l-6-4-6 4zM9 9h6",
+  why: "M8.5 9a3.5 3.5 0 1 1 5 3.2c-1 .5-1.5 1.2-1.5 2.3M12 18.5v.5",
   server: "M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01",
   break: "M13 3 5 14h6l-1 7 8-11h-6z",
   menu: "M4 7h16M4 12h16M4 17h16",

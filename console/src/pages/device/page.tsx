@@ -5,6 +5,7 @@ import { ApiError, get, path, withQuery } from "../../api";
 import { useLoad } from "../../load";
 import { AlarmCounts, availabilityOf } from "../../parts/device";
 import { NewOperation } from "../../parts/new_operation";
+import { QuietLink } from "../../parts/quiet";
 import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
@@ -72,6 +73,7 @@ function Device({ id }: { id: string }) {
                 New operation
               </Button>
             )}
+            <QuietLink of={{ id }}>Why is it quiet?</QuietLink>
             {can("ROLE_INVENTORY_ADMIN") && <Button onClick={() => (editing.value = true)}>Edit</Button>}
           </>
         )

@@ -5,6 +5,7 @@ import { readPages } from "../../collection";
 import { useEvery, useLoad } from "../../load";
 import type { ClientSession, ClientSessionCollection } from "../../reference";
 import { can } from "../../session";
+import { mayDiagnose, QuietLink } from "../../parts/quiet";
 import { Time } from "../../time";
 import { Action } from "../../ui/kit";
 import { LoadedCard } from "../../ui/loaded";
@@ -29,7 +30,7 @@ export function Sessions() {
   useEvery(ASK_EVERY_SECONDS, sessions.reload);
   const found = sessions.data.value;
   const columns: Column<ClientSession>[] = [
-    { title: "User", width: "minmax(0, 1.6fr)", cell: (one) => <b class="clip">{one.user}</b> },
+    { title: "User", width: "minmax(0, 1.6fr)", cell: (one) => <UserOf session={one} /> },
     { title: "Transport", width: "7rem", cell: (one) => WAYS[one.transport] ?? one.transport },
     {
       title: "Subscriptions",
@@ -112,5 +113,16 @@ export function Sessions() {
         </>
       )}
     </LoadedCard>
+  );
+}
+
+/** The name of the user, which opens the diagnosis of its session. */
+function UserOf({ session: { id, user } }: { session: ClientSession }) {
+  const name = <b class="clip">{user}</b>;
+  if (!mayDiagnose()) return name;
+  return (
+    <QuietLink of={{ session: id }} class="clip" label={`${user}: why is this session quiet?`}>
+      {name}
+    </QuietLink>
   );
 }

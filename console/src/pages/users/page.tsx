@@ -5,6 +5,7 @@ import { call, count, path } from "../../api";
 import { useList } from "../../list";
 import { useLoad } from "../../load";
 import type { Group, User } from "../../reference";
+import { QuietLink } from "../../parts/quiet";
 import { chooseParams, route } from "../../router";
 import { can, session } from "../../session";
 import { Time } from "../../time";
@@ -47,7 +48,18 @@ export function Users() {
   const edit = (user: User) => (editing.value = user);
   const columns: SmallColumn<User>[] = [
     ...COLUMNS,
-    ["Actions", (user) => mayChange && <Actions of={user} edit={edit} onChanged={users.reload} />, "actions"],
+    [
+      "Actions",
+      (user) => (
+        <span class="row-actions">
+          <QuietLink of={{ user: user.userName }} class="button small" label={`Quiet? Explain it for ${user.userName}`}>
+            Quiet?
+          </QuietLink>
+          {mayChange && <Actions of={user} edit={edit} onChanged={users.reload} />}
+        </span>
+      ),
+      "actions",
+    ],
   ];
   return (
     <Page

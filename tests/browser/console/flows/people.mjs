@@ -209,6 +209,7 @@ const pages = (stage) => [
   ["tenants", "Tenants"],
   ["audit", "Audit"],
   ["consumers", "Consumers"],
+  [`why?id=${stage.fleet.devices[0].id}&user=admin`, "Why is it quiet?"],
   ["server", "Server"],
 ];
 
