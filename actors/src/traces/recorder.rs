@@ -12,8 +12,9 @@ use platform_model::realtime::trace::record::{
 use platform_model::realtime::trace::{Trace, TraceSubject};
 use time::OffsetDateTime;
 
-/// The most records of a tenant. The oldest ones make room. Their times are nearly in order.
-const MOST: usize = 50_000;
+/// The most records of a tenant about changes, and the most of all others. The oldest ones make room. Their times are
+/// nearly in order.
+const MOST: [usize; 2] = [50_000, 10_000];
 /// The microseconds for which records are kept.
 const KEPT: i64 = 15 * 60 * 1_000_000;
 
@@ -32,7 +33,8 @@ type ShownId = Box<dyn Fn(u128) -> String + Send + Sync>;
 #[derive(Default)]
 struct State {
     traces: Vec<Trace>,
-    records: VecDeque<Record>,
+    /// The records about changes, and all others, which many changes must not displace.
+    records: [VecDeque<Record>; 2],
     last: u64,
     /// The ids under which administrators see the sessions that were looked at while traces run.
     shown: HashMap<u128, Box<str>>,
@@ -114,7 +116,10 @@ impl TraceRecorder {
         state.forget_old(Self::now());
         let State { records, shown, .. } = &mut *state;
         let mut found = Vec::new();
-        for record in records.iter().filter(|record| record.at >= filter.since) {
+        let mut recent: Vec<&Record> =
+            records.iter().flatten().filter(|record| record.at >= filter.since).collect();
+        recent.sort_unstable_by_key(|record| (record.at, record.number));
+        for record in recent {
             let receiver = record.receiver.as_ref().map(|(client, user)| TracedReceiver {
                 session: client.map(|client| shown_of(shown, client, &self.shown_id).to_owned()),
                 user: user.to_string(),
@@ -149,18 +154,22 @@ impl State {
             is_on.store(false, Ordering::Relaxed);
             return self.traces.clear();
         }
-        if self.records.len() == MOST {
-            self.records.pop_front();
+        let kind = usize::from(event.change().is_none());
+        let records = &mut self.records[kind];
+        if records.len() == MOST[kind] {
+            records.pop_front();
         }
         self.last += 1;
-        self.records.push_back(Record { at, number: self.last, receiver, event });
+        records.push_back(Record { at, number: self.last, receiver, event });
     }
 
     fn forget_old(&mut self, now: i64) {
-        let kept = self.records.partition_point(|record| record.at < now - KEPT);
-        self.records.drain(..kept);
-        if self.records.is_empty() {
-            self.records = VecDeque::new();
+        for records in &mut self.records {
+            let kept = records.partition_point(|record| record.at < now - KEPT);
+            records.drain(..kept);
+            if records.is_empty() {
+                *records = VecDeque::new();
+            }
         }
     }
 }
@@ -233,10 +242,28 @@ mod tests {
     }
 
     #[test]
+    fn many_changes_do_not_displace_what_happens_to_sessions() {
+        let recorder = recorder(TraceSubject::Tenant, Duration::from_secs(60));
+        recorder.record_receiver(Some(1), &Arc::from("mia"), TraceEvent::Arrived);
+        let change = Arc::new(TracedChange {
+            source: ManagedObjectId(7),
+            channel: "/alarms/7".into(),
+            id: Some(1),
+            action: "CREATE".into(),
+        });
+        for _ in 0..MOST[0] + 1 {
+            recorder.record(TraceEvent::Stored(change.clone()));
+        }
+        let records = recorder.list("north", &RecordFilter { limit: 2, ..RecordFilter::default() });
+        assert_eq!((records[0].number, records[1].number), (1, 3));
+    }
+
+    #[test]
     fn oldest_records_make_room() {
         let recorder = recorder(TraceSubject::Tenant, Duration::from_secs(60));
-        let sessions: Vec<(u128, &str)> = (0..MOST as u128 + 2).map(|client| (client, "mia")).collect();
+        let most = MOST[1];
+        let sessions: Vec<(u128, &str)> = (0..most as u128 + 2).map(|client| (client, "mia")).collect();
         let recorded = recorded(&recorder, &sessions);
-        assert_eq!((recorded.len(), &*recorded[0]), (MOST, "shown 2"));
+        assert_eq!((recorded.len(), &*recorded[0]), (most, "shown 2"));
     }
 }
