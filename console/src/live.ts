@@ -29,6 +29,8 @@ const REST_AFTER = 30_000;
 const HEARTBEAT_MS = 8_000;
 /** A connection that is silent for longer does not exist any more, although neither side was told. */
 const SILENCE_MS = 13_000;
+/** The pause before another session. */
+const RENEW_MS = 500;
 
 /**
  * Long polling without the browser's stored credentials, because a 401 must not open the browser's password window.
@@ -77,11 +79,12 @@ function onHandshake(reply: Message): void {
   if (client) begin({ client, isOpen: () => connection.peek().state === "live", renew });
 }
 
-/** Begins another session at once. */
+/** Begins another session soon, so that a request that the server cannot answer is not repeated without a pause. */
 function renew(why: string): void {
+  close();
   restingReason = why;
-  end();
-  setTimeout(connect);
+  connection.value = { state: "interrupted", transport: "" };
+  setTimeout(() => connection.peek().state === "interrupted" && !client && connect(), RENEW_MS);
 }
 
 function onConnect(reply: Message): void {

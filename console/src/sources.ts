@@ -32,8 +32,8 @@ function denialOf(reason: string): ApiError {
 }
 
 /**
- * Shows the list with which the subscription to a channel begins, again with each new session. Without a connection
- * `load` reads it, and it is not live.
+ * Shows the list with which the subscription to a channel begins, again with each new session. Without a connection, or
+ * the right to receive all changes, `load` reads it and it is not live.
  */
 export function followList<T>(channel: string, list: ListSource<T>, load: () => Promise<T>, sink: Sink<T>): () => void {
   const take = (messages: Message[]) => {
@@ -44,9 +44,13 @@ export function followList<T>(channel: string, list: ListSource<T>, load: () => 
     }
     if (changes.length > 0) sink.take(changes);
   };
-  const replied = (denied?: string) => denied && sink.fail(denialOf(denied));
+  const read = () => sink.settle(load());
+  const replied = (denied?: string) => {
+    if (denied?.startsWith("403")) read();
+    else if (denied) sink.fail(denialOf(denied));
+  };
   const end = subscribe(channel, { take, replied, list });
-  const timer = setTimeout(() => connection.peek().state === "live" || sink.settle(load()), PATIENCE_MS);
+  const timer = setTimeout(() => connection.peek().state === "live" || read(), PATIENCE_MS);
   return () => {
     clearTimeout(timer);
     end();

@@ -8,6 +8,8 @@ import { endsList, isOfList } from "./values/snapshot";
 /** The largest number of notifications that are passed on in one frame. With more, the session begins anew instead. */
 const MOST_QUEUED = 20_000;
 
+/** The pause before a request is repeated. */
+const REPEAT_MS = 500;
 /** A channel has one list, because changes that it shows are not notified. */
 const TAKEN = "Another list of this page began on the same channel";
 
@@ -125,8 +127,17 @@ export function onReply(reply: Message): void {
   if (!channel?.request) return;
   // The server may or may not have received the request, or has ended the session.
   if (reply.failure || reply.error?.startsWith("402")) session?.renew("The connection was interrupted");
+  else if (reply.advice?.reconnect === "retry") repeat(channel);
   else if (!reply.successful) settle(channel, reply.error ?? "the server gave no reason");
   else if (!channel.request.owner) settle(channel);
+}
+
+/** Repeats a request soon, because the session moves between servers. */
+function repeat(channel: Channel): void {
+  const owner = channel.request?.owner;
+  channel.request = undefined;
+  if (owner && channel.listeners.has(owner)) channel.waiting ??= owner;
+  setTimeout(plan, REPEAT_MS);
 }
 
 function settle(channel: Channel, denied?: string): void {

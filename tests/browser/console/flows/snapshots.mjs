@@ -19,12 +19,12 @@ const acceptedIn = (text) => JSON.parse(text).filter(({ channel, successful }) =
 /**
  * Opens a page whose messages pass through here. `lists` are the lists that it has requested, `accepted` the channels
  * that the server has accepted. While `isHeld`, what the server sends waits; while `holdsConnects`, what the page asks
- * for. `deny` returns the error with which a list is denied instead of being requested.
+ * for. `deny` returns members of the reply with which a list is denied instead of being requested.
  */
 async function at(stage, page) {
   const visitor = await stage.visitor();
-  const between = { visitor, lists: [], accepted: [], isHeld: false, holdsConnects: false, deny: () => undefined };
-  const waiting = [];
+  const between = { visitor, lists: [], accepted: [], isHeld: false, holdsConnects: false, deny: () => ({}) };
+  let waiting = [];
   const pass = (isLater, send) => (isLater ? waiting.push(send) : send());
   await visitor.page.routeWebSocket(/notification/, (socket) => {
     const server = socket.connectToServer();
@@ -33,7 +33,7 @@ async function at(stage, page) {
       between.lists.push(...wanted);
       const replies = wanted.map(({ message, list, query }) => {
         const { id, subscription } = message;
-        return { channel: "/meta/subscribe", id, subscription, successful: false, error: between.deny(list, query) };
+        return { channel: "/meta/subscribe", id, subscription, successful: false, ...between.deny(list, query) };
       });
       const denied = replies.filter(({ error }) => error);
       if (denied.length > 0) socket.send(JSON.stringify(denied));
@@ -41,6 +41,11 @@ async function at(stage, page) {
         pass(between.holdsConnects && message.channel === "/meta/connect", () => server.send(JSON.stringify([message])));
       }
     });
+    between.cut = () => {
+      [waiting, between.isHeld] = [[], false];
+      server.close();
+      socket.close();
+    };
     server.onMessage((text) => {
       between.accepted.push(...acceptedIn(text));
       pass(between.isHeld, () => socket.send(text));
@@ -80,21 +85,21 @@ export async function a_list_that_is_denied_says_why_and_is_requested_again(stag
   await alarm(stage, 1, "Denied at first");
   const between = await at(stage, "profile");
   const { visitor } = between;
-  between.deny = (list) => (list === "alarms" ? "413::the list of 9000000 bytes does not fit; request a smaller pageSize" : undefined);
+  between.deny = (list) => list === "alarms" && { error: "413::the list of 9000000 bytes does not fit; request a smaller pageSize" };
   await visitor.go("alarms", "Alarms");
   await visitor.page.getByRole("alert").getByText("the list of 9000000 bytes does not fit; request a smaller pageSize", { exact: true }).waitFor();
   assert.equal(await visitor.page.locator(".sub .standing.live").count(), 0);
-  between.deny = () => undefined;
+  between.deny = () => ({});
   await visitor.button("Try again").click();
   await visitor.sees("Denied at first");
   await visitor.page.getByRole("alert").waitFor({ state: "detached" });
   await isLive(visitor);
   // A list that was there before is not live while the next one is denied.
-  between.deny = () => "503::more than 10000 changes came while the list was read";
+  between.deny = () => ({ error: "503::more than 10000 changes came while the list was read" });
   await severity(visitor, "Critical").click();
   await visitor.sees("more than 10000 changes came while the list was read");
   assert.equal(await visitor.page.getByText("Denied at first").count(), 0, "rows of another filter");
-  between.deny = () => undefined;
+  between.deny = () => ({});
   await visitor.button("Try again").click();
   await isLive(visitor);
   await visitor.leave();
@@ -151,19 +156,45 @@ export async function changes_behind_a_list_are_shown_with_it(stage) {
   await visitor.leave();
 }
 
+export async function a_list_is_requested_again_while_its_session_moves(stage) {
+  await alarm(stage, 6, "Sent by the next server");
+  const between = await at(stage, "profile");
+  const { visitor, lists } = between;
+  between.deny = () => lists.length < 3 && { error: "503::The session cannot be used at the moment", advice: { reconnect: "retry" } };
+  await visitor.go("alarms", "Alarms");
+  await visitor.sees("Sent by the next server");
+  await isLive(visitor);
+  assert.deepEqual(lists.map(({ list }) => list), ["alarms", "alarms", "alarms"]);
+  await visitor.leave();
+}
+
+export async function a_request_whose_response_is_lost_begins_another_session(stage) {
+  const between = await at(stage, "profile");
+  const { visitor, lists } = between;
+  visitor.expectsCuts = true;
+  between.isHeld = true;
+  await visitor.go("alarms", "Alarms");
+  await eventually("the list is requested", () => lists.length === 1);
+  between.cut();
+  await visitor.sees("The connection was interrupted. The lists were loaded again.");
+  await isLive(visitor);
+  assert.equal(lists.length, 2);
+  await visitor.leave();
+}
+
 export async function figures_follow_the_list_that_shows_their_changes(stage) {
   const between = await at(stage, "profile");
   const { visitor } = between;
   const card = (title) => visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { name: title, exact: true }) });
   let counts = 0;
   visitor.page.on("request", (request) => (counts += request.url().includes("/alarm/alarms/count") ? 1 : 0));
-  between.deny = () => "413::the list is too long";
+  between.deny = () => ({ error: "413::the list is too long" });
   await visitor.go("overview", "Overview");
   await card("What is wrong now").getByText("the list is too long").waitFor();
   // The channel of the list is subscribed without it.
   await card("Open alarms").locator(".standing.live").waitFor();
   const before = counts;
-  between.deny = () => undefined;
+  between.deny = () => ({});
   await visitor.button("Try again").click();
   await card("What is wrong now").locator(".standing.live").waitFor();
   // The server sends no notification of a change that the list shows.
@@ -182,5 +213,25 @@ export async function a_list_without_notifications_is_read_and_not_live(stage) {
   await visitor.sees("Read without a session");
   await visitor.page.locator(".sub .standing", { hasText: /loaded \d\d:\d\d:\d\d, not live/ }).waitFor();
   await visitor.page.unrouteAll({ behavior: "ignoreErrors" });
+  await visitor.leave();
+}
+
+export async function a_list_of_which_a_user_may_read_some_changes_only_is_read_and_not_live(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "a tracker", plat_IsDevice: {} });
+  const report = (text, more) => stage.fleet.call("POST", "/event/events", { type: "acme_Report", text, time: new Date().toISOString(), source: { id }, ...more });
+  await report("A place", { plat_Position: { lat: 50, lng: 7 } });
+  await report("A secret");
+  const devicePermissions = { [id]: ["EVENT:plat_Position:READ", "MANAGED_OBJECT:*:READ"] };
+  await stage.fleet.call("POST", "/user/main/users", { userName: "tracker", password: "tracker-secret", devicePermissions });
+  const visitor = await stage.visitor();
+  // The other lists of the device are refused.
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/tracker", "tracker-secret", { page: `devices/${id}` });
+  const card = (title) => visitor.page.locator(".card", { has: visitor.page.getByRole("heading", { level: 2, name: title, exact: true }) });
+  await card("Events").getByText("A place").waitFor();
+  await card("Events").locator(".standing", { hasText: /loaded \d\d:\d\d:\d\d, not live/ }).waitFor();
+  assert.equal(await visitor.page.getByText("A secret").count(), 0);
+  await card("Operations").getByText("Access is denied").waitFor();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
 }
