@@ -39,6 +39,7 @@ export function followList<T>(channel: string, list: ListSource<T>, load: () => 
   const take = (messages: Message[]) => {
     const { snapshot, changes } = split<never>(messages);
     if (snapshot) {
+      clearTimeout(timer);
       sink.accept(1);
       sink.settle(list.read(snapshot));
     }
@@ -46,11 +47,13 @@ export function followList<T>(channel: string, list: ListSource<T>, load: () => 
   };
   const read = () => sink.settle(load());
   const replied = (denied?: string) => {
-    if (denied?.startsWith("403")) read();
-    else if (denied) sink.fail(denialOf(denied));
+    if (denied === undefined) return;
+    sink.accept(0);
+    if (denied.startsWith("403")) read();
+    else sink.fail(denialOf(denied));
   };
-  const end = subscribe(channel, { take, replied, list });
   const timer = setTimeout(() => connection.peek().state === "live" || read(), PATIENCE_MS);
+  const end = subscribe(channel, { take, replied, list });
   return () => {
     clearTimeout(timer);
     end();

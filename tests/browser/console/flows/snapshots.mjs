@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
 import { eventually } from "../stage.mjs";
 
-const alarm = (stage, number, text, severity = "MAJOR") => stage.fleet.alarm(stage.fleet.devices[21 + number].id, severity, `acme_Listed${number}`, text);
+const alarm = (stage, number, text, severity = "MAJOR") => stage.fleet.alarm(stage.fleet.devices[21 + (number % 6)].id, severity, `acme_Listed${number}`, text);
 const standing = (visitor) => visitor.page.locator(".sub .standing").first();
 const isLive = (visitor) => visitor.page.locator(".sub .standing.live").first().waitFor();
 const severity = (visitor, name) => visitor.page.getByRole("group", { name: "Severity" }).getByRole("button", { name });
@@ -182,6 +182,32 @@ export async function a_request_whose_response_is_lost_begins_another_session(st
   await visitor.leave();
 }
 
+/** Ends all sessions of the tenant. The next message of a page is answered with 402. */
+async function endSessions({ fleet }) {
+  const { sessions } = await fleet.call("GET", "/tenant/sessions?pageSize=2000");
+  for (const { id } of sessions) await fleet.call("DELETE", `/tenant/sessions/${id}`);
+}
+
+export async function a_list_comes_again_unless_the_next_session_is_denied_it(stage) {
+  await alarm(stage, 8, "In each list");
+  const between = await at(stage, "alarms");
+  const { visitor, lists } = between;
+  visitor.expectsCuts = true;
+  await visitor.sees("In each list");
+  await endSessions(stage);
+  await eventually("the list is requested again", () => lists.length === 2);
+  await isLive(visitor);
+  between.deny = () => ({ error: "403::subscribe_denied" });
+  const read = visitor.page.waitForResponse(/\/alarm\/alarms\?/);
+  await endSessions(stage);
+  await eventually("the list is requested once more", () => lists.length === 3);
+  await (await read).finished();
+  await visitor.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+  await visitor.page.locator(".sub .standing", { hasText: /loaded \d\d:\d\d:\d\d, not live/ }).waitFor();
+  await visitor.sees("In each list");
+  await visitor.leave();
+}
+
 export async function figures_follow_the_list_that_shows_their_changes(stage) {
   const between = await at(stage, "profile");
   const { visitor } = between;
@@ -204,7 +230,7 @@ export async function figures_follow_the_list_that_shows_their_changes(stage) {
 }
 
 export async function a_list_without_notifications_is_read_and_not_live(stage) {
-  await alarm(stage, 6, "Read without a session");
+  await alarm(stage, 7, "Read without a session");
   const visitor = await stage.visitor();
   visitor.expectsCuts = true;
   await visitor.page.routeWebSocket(/notification/, (socket) => socket.close());
