@@ -14,7 +14,7 @@ export interface Loaded<T> {
   loading: Signal<boolean>;
   /** The time of the last load. */
   at: Signal<Date | undefined>;
-  /** Whether the shown data belongs to other filters than the present ones. */
+  /** Whether the shown data belongs to other filters or channels than the present ones. */
   isOld: Signal<boolean>;
   /** Returns the number of channels whose changes arrive now. */
   accepted: () => number;
@@ -60,7 +60,7 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
   const loadedKeys = useRef("");
   useEffect(() => {
     const abort = new AbortController();
-    const asked = JSON.stringify(keys);
+    const asked = JSON.stringify([keys, channels]);
     let last = 0;
     let early: Message[] | null = [];
     const take = (changes: Message[]) => {
@@ -86,7 +86,6 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
       loading.then((loaded) => isCurrent() && show(loaded, session)).catch((failed) => isCurrent() && fail(failed));
     };
     const accept = (channels: number) => (subscribed.value = channels);
-    accept(0);
     loading.value = true;
     isOld.value = data.peek() !== undefined && loadedKeys.current !== asked;
     const request = () => current.current.load(abort.signal);

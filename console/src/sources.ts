@@ -25,15 +25,18 @@ export interface Sink<T> {
 /** What waits for the server's notifications is loaded without them after this time. */
 const PATIENCE_MS = 1000;
 
-/** Returns the error for a denied subscription, whose reason is such as `413::the list is too long`. */
+/** Lists with changes that the user may not receive, and those that are too large for the queue of a session. */
+const READ_INSTEAD = /^(403|413)/;
+
+/** Returns the error for a denied subscription, whose reason is such as `503::there were too many changes`. */
 function denialOf(reason: string): ApiError {
   const [, status, text] = reason.match(/^(\d+)::(.*)$/s) ?? [];
   return new ApiError(Number(status ?? 0), text ?? reason);
 }
 
 /**
- * Shows the list with which the subscription to a channel begins, again with each new session. Without a connection, or
- * the right to receive all changes, `load` reads it and it is not live.
+ * Shows the list with which the subscription to a channel begins, again with each new session. If it
+ * cannot come in notifications, `load` reads it and it is not live.
  */
 export function followList<T>(channel: string, list: ListSource<T>, load: () => Promise<T>, sink: Sink<T>): () => void {
   const take = (messages: Message[]) => {
@@ -45,11 +48,13 @@ export function followList<T>(channel: string, list: ListSource<T>, load: () => 
     }
     if (changes.length > 0) sink.take(changes);
   };
-  const read = () => sink.settle(load());
+  const read = () => {
+    sink.accept(0);
+    sink.settle(load());
+  };
   const replied = (denied?: string) => {
     if (denied === undefined) return;
-    sink.accept(0);
-    if (denied.startsWith("403")) read();
+    if (READ_INSTEAD.test(denied)) read();
     else sink.fail(denialOf(denied));
   };
   const timer = setTimeout(() => connection.peek().state === "live" || read(), PATIENCE_MS);
