@@ -86,8 +86,10 @@ export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unkno
       loading.then((loaded) => isCurrent() && show(loaded, session)).catch((failed) => isCurrent() && fail(failed));
     };
     const accept = (channels: number) => (subscribed.value = channels);
+    const isOther = loadedKeys.current !== asked;
+    if (isOther) accept(0);
     loading.value = true;
-    isOld.value = data.peek() !== undefined && loadedKeys.current !== asked;
+    isOld.value = data.peek() !== undefined && isOther;
     const request = () => current.current.load(abort.signal);
     const sink = { settle, fail, take, accept };
     const end = list ? followList(channels[0], list, request, sink) : followChannels(channels, request, sink);

@@ -246,7 +246,10 @@ export async function a_value_that_arrives_late_takes_its_place(stage) {
   await visitor.page.locator(".wire", { hasText: "11.1" }).waitFor();
   await value("50.5 C");
   assert.equal(loads, 0, "nothing was loaded again");
-  await visitor.button("1 day").click();
+  const [aggregates] = await Promise.all([visitor.page.waitForResponse(/aggregationType=MINUTELY/), visitor.button("1 day").click()]);
+  await aggregates.finished();
+  // The values of the earlier span are not live until those of this one are there.
+  await visitor.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
   await standingOfCard(visitor, "Measurements", "not live");
   await visitor.leave();
 }
