@@ -3,7 +3,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { Message } from "cometd";
 import { useEffect, useRef } from "preact/hooks";
-import { subscribe } from "./live";
+import { subscribe } from "./subscriptions";
 
 /**
  * Calls `take` with the notifications of each channel, and `replied` with the reason if the server denies a channel, or
@@ -18,13 +18,12 @@ export function useNotifications(
   current.current = { take, replied };
   useEffect(() => {
     const subscriptions = channels.map((channel) =>
-      subscribe(
-        channel,
-        (messages) => current.current.take(messages, channel),
-        (reason) => current.current.replied?.(channel, reason),
-      ),
+      subscribe(channel, {
+        take: (messages) => current.current.take(messages, channel),
+        replied: (reason) => current.current.replied?.(channel, reason),
+      }),
     );
-    return () => subscriptions.forEach((one) => one.end());
+    return () => subscriptions.forEach((end) => end());
   }, [channels.join(" ")]);
 }
 

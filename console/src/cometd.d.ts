@@ -2,6 +2,10 @@
 import type { Transport } from "cometd";
 
 declare module "cometd" {
+  export interface Message {
+    /** Why a request had no response. */
+    failure?: object;
+  }
   export class LongPollingTransport implements Transport {
     readonly type: string;
     url: string;

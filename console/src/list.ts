@@ -9,6 +9,7 @@ import { asError, type Loaded, useLoad } from "./load";
 import type { Scope } from "./scope";
 import type { Params } from "./values/addresses";
 import { join } from "./values/merge";
+import type { Snapshot } from "./values/snapshot";
 
 /** The part of a list that was not loaded. */
 export interface Rest {
@@ -61,52 +62,77 @@ export function useList<T>(source: Source<T>): List<T> {
   const rest = useSignal<Rest>({ isBusy: false, problem: "", total: null });
   const run = useRef(0);
   const shown = useRef({ first: "", length: 0 });
+  /** The changes since the next page was requested. */
+  const meanwhile = useRef<Message[]>([]);
   const findTotal = async (number: number) => {
     const total = await count(path, { ...source.params }).catch(() => null);
     if (run.current === number) rest.value = { ...rest.peek(), total };
   };
-  const loaded = useLoad<T[]>(
-    async (signal) => {
+  /** Notes how much of the list has arrived, and returns it. */
+  const arrive = (number: number, items: T[], next?: string) => {
+    if (run.current !== number) return items;
+    rest.value = { next, isBusy: false, problem: "", total: next ? rest.peek().total : items.length };
+    shown.current = { first, length: items.length };
+    if (next) findTotal(number);
+    return items;
+  };
+  const lengthBefore = () => (shown.current.first === first ? Math.min(MOST_AGAIN, shown.current.length) : 0);
+  const load = async (signal: AbortSignal) => {
+    const number = ++run.current;
+    const wanted = Math.max(SCREENFUL, lengthBefore());
+    const bounds = { most: wanted, mostPages: MOST_PAGES, before: source.before?.(), keyOf, signal };
+    const { items, next } = await readPages<T>(first, member, bounds);
+    return arrive(number, items, next);
+  };
+  const take = (messages: Message[]) => {
+    if (rest.peek().isBusy) meanwhile.current.push(...messages);
+    const before = loaded.data.peek() ?? [];
+    const after = live?.take(before, messages);
+    if (!after) return;
+    loaded.data.value = after;
+    const { total } = rest.peek();
+    if (total !== null && after.length !== before.length)
+      rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
+  };
+  /** The address of a page with as many rows as the list had. */
+  const again = () => withQuery(path, { ...params, pageSize: Math.max(params.pageSize, lengthBefore()) });
+  const list = {
+    name: member,
+    query: () => again().slice(path.length + 1),
+    read: async ({ members, isComplete }: Snapshot<T>) => {
       const number = ++run.current;
-      const wanted =
-        shown.current.first === first ? Math.min(MOST_AGAIN, Math.max(SCREENFUL, shown.current.length)) : SCREENFUL;
-      const bounds = { most: wanted, mostPages: MOST_PAGES, before: source.before?.(), keyOf, signal };
-      const { items, next } = await readPages<T>(first, member, bounds);
-      if (run.current !== number) return items;
-      rest.value = { next, isBusy: false, problem: "", total: next ? rest.peek().total : items.length };
-      shown.current = { first, length: items.length };
-      if (next) findTotal(number);
-      return items;
+      // Further members are on the pages of a GET. The first page has mostly those that are here.
+      const next = isComplete ? undefined : again();
+      return arrive(number, join((await source.before?.()) ?? [], members, keyOf), next);
     },
-    [first],
-    live && {
-      ...live,
-      take: (messages) => {
-        const before = loaded.data.peek() ?? [];
-        const after = live.take(before, messages);
-        if (!after) return;
-        loaded.data.value = after;
-        const { total } = rest.peek();
-        if (total !== null && after.length !== before.length)
-          rest.value = { ...rest.peek(), total: Math.max(after.length, total + after.length - before.length) };
-      },
-    },
-  );
+  };
+  const loaded = useLoad<T[]>(load, [first], live && { ...live, take, list: live.hasList ? list : undefined });
+  /** Reads the next pages until one has members that are not in the list. */
+  const extend = async (number: number) => {
+    for (let pages = 0; pages < MOST_PAGES && rest.peek().next; pages += 1) {
+      const following = await readPage<T>(rest.peek().next!, member);
+      if (run.current !== number) return;
+      const items = loaded.data.peek() ?? [];
+      const longer = join(items, following.items, keyOf);
+      rest.value = { ...rest.peek(), next: following.next };
+      if (longer.length === items.length) continue;
+      loaded.data.value = longer;
+      shown.current.length = longer.length;
+      if (meanwhile.current.length > 0) take(meanwhile.current.splice(0));
+      return;
+    }
+  };
   const retry = async () => {
     const { next, isBusy } = rest.peek();
     if (!next || isBusy || loaded.data.peek() === undefined) return;
     const number = run.current;
     rest.value = { ...rest.peek(), isBusy: true, problem: "" };
-    try {
-      const following = await readPage<T>(next, member);
-      if (run.current !== number) return;
-      const items = join(loaded.data.peek() ?? [], following.items, keyOf);
-      loaded.data.value = items;
-      shown.current.length = items.length;
-      rest.value = { ...rest.peek(), next: following.next, isBusy: false };
-    } catch (failed) {
-      if (run.current === number) rest.value = { ...rest.peek(), isBusy: false, problem: asError(failed).message };
-    }
+    const problem = await extend(number).then(
+      () => "",
+      (failed) => asError(failed).message,
+    );
+    meanwhile.current = [];
+    if (run.current === number) rest.value = { ...rest.peek(), isBusy: false, problem };
   };
   const more = () => {
     if (!rest.peek().problem) retry();

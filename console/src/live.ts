@@ -1,23 +1,22 @@
-// The one Bayeux connection of the page: WebSocket first, and long polling where that fails. Messages are passed on
-// once per frame of the screen, and the lists on the page are notified when they have to load again.
+// The one Bayeux connection of the page: WebSocket first, and long polling where that fails. With each new session the
+// channels are subscribed again, which brings the lists of the page anew.
 
 import { signal } from "@preact/signals";
 import { AckExtension, CometD, LongPollingTransport } from "cometd";
-import type { Message, PollingPacket, SubscriptionHandle } from "cometd";
+import type { Message, PollingPacket } from "cometd";
 import { refreshRights } from "./api";
 import { isCut } from "./cut";
 import { bearer, session } from "./session";
+import { begin, end, onReply, plan } from "./subscriptions";
 
 export type ConnectionState = "connecting" | "live" | "interrupted" | "resting" | "refused" | "off";
 
 /** The state of the connection, which every page shows. */
 export const connection = signal<{ state: ConnectionState; transport: string }>({ state: "off", transport: "" });
-/** Increases whenever notifications may have been missed, so that lists that depend on them load again. */
+/** The number of sessions that may have missed notifications. With each one, what is no list is loaded again. */
 export const generation = signal(0);
 /** The last gap and its reason, for people. */
 export const gap = signal<{ at: Date; text: string } | null>(null);
-/** The number of notifications since the page was loaded. */
-export const received = { count: 0 };
 /** Whether the user wants long polling although WebSocket works. */
 export const onlyLongPolling = signal(false);
 
@@ -25,27 +24,13 @@ export const onlyLongPolling = signal(false);
 const ENDPOINT = "/notification/realtime";
 /** A tab that is hidden for this long ends its session. */
 const REST_AFTER = 30_000;
-/** The largest number of notifications that are passed on in one frame. With more, lists load again instead. */
-const MOST_QUEUED = 20_000;
 
 /** The server responds to a connect at least this often, also while nothing happens. */
 const HEARTBEAT_MS = 8_000;
 /** A connection that is silent for longer does not exist any more, although neither side was told. */
 const SILENCE_MS = 13_000;
-
-export interface Subscription {
-  /** Resolves when the server has accepted or denied the subscription, or when there is no connection. */
-  settled: Promise<void>;
-  end(): void;
-}
-
-interface Listener {
-  channel: string;
-  take: (messages: Message[]) => void;
-  replied?: (denied?: string) => void;
-  settle: () => void;
-  handle?: SubscriptionHandle;
-}
+/** The pause before another session. */
+const RENEW_MS = 500;
 
 /**
  * Long polling without the browser's stored credentials, because a 401 must not open the browser's password window.
@@ -70,87 +55,11 @@ class Polling extends LongPollingTransport {
 let client: CometD | null = null;
 /** The time of the last message of the server. */
 let lastMessage = 0;
-const listeners = new Set<Listener>();
 let handshakes = 0;
-let queue: [Listener, Message][] = [];
-let framed = 0;
-let overflowed = false;
-
-function flush(): void {
-  framed = 0;
-  const messages = queue;
-  queue = [];
-  if (overflowed) {
-    overflowed = false;
-    missed("There were more changes than can be shown one by one");
-  }
-  const batches = new Map<Listener, Message[]>();
-  for (const [listener, message] of messages) {
-    const batch = batches.get(listener);
-    if (batch) batch.push(message);
-    else batches.set(listener, [message]);
-  }
-  for (const [listener, batch] of batches) if (listeners.has(listener)) listener.take(batch);
-}
-
-function enqueue(listener: Listener, message: Message): void {
-  received.count += 1;
-  if (queue.length >= MOST_QUEUED) [queue, overflowed] = [[], true];
-  queue.push([listener, message]);
-  // A hidden tab draws no frames, so notifications wait there.
-  framed ||= requestAnimationFrame(flush);
-}
 
 function missed(why: string): void {
   gap.value = { at: new Date(), text: `${why}. The lists were loaded again.` };
   generation.value += 1;
-}
-
-function attach(listener: Listener): void {
-  if (!client || client.isDisconnected() || connection.peek().state !== "live") return;
-  listener.handle = client.subscribe(
-    listener.channel,
-    (message) => enqueue(listener, message),
-    {},
-    (reply) => {
-      const denied = reply.successful ? undefined : (reply.error ?? "the server gave no reason");
-      // A right that was withdrawn while the page is open changes more than this list.
-      if (denied) refreshRights();
-      listener.replied?.(denied);
-      listener.settle();
-    },
-  );
-}
-
-/**
- * Subscribes to a channel until `end` is called. `take` receives the notifications of a frame together, `replied` the
- * reason if the server denied the subscription, and nothing if it accepted it.
- */
-export function subscribe(
-  channel: string,
-  take: (messages: Message[]) => void,
-  replied?: (denied?: string) => void,
-): Subscription {
-  let settle = () => {};
-  // A list must show the data of REST even if the server cannot be reached for notifications.
-  const settled = new Promise<void>((resolve) => {
-    settle = resolve;
-    setTimeout(resolve, 1000);
-  });
-  const listener: Listener = { channel, take, replied, settle };
-  listeners.add(listener);
-  attach(listener);
-  return {
-    settled,
-    end() {
-      listeners.delete(listener);
-      if (listener.handle && client && !client.isDisconnected()) client.unsubscribe(listener.handle);
-    },
-  };
-}
-
-function attachAll(these: Listener[]): void {
-  if (these.length > 0) client?.batch(() => these.forEach(attach));
 }
 
 function onHandshake(reply: Message): void {
@@ -163,10 +72,19 @@ function onHandshake(reply: Message): void {
   }
   const again = handshakes > 0;
   handshakes += 1;
-  connection.value = { state: "live", transport: client?.getTransport()?.type ?? "" };
-  attachAll([...listeners]);
+  // What the earlier session brought is not live any more when the connection is live again.
   if (again) missed(restingReason ?? "The connection was interrupted");
   restingReason = null;
+  connection.value = { state: "live", transport: client?.getTransport()?.type ?? "" };
+  if (client) begin({ client, isOpen: () => connection.peek().state === "live", renew });
+}
+
+/** Begins another session soon, so that a request that the server cannot answer is not repeated without a pause. */
+function renew(why: string): void {
+  close();
+  restingReason = why;
+  connection.value = { state: "interrupted", transport: "" };
+  setTimeout(() => connection.peek().state === "interrupted" && !client && connect(), RENEW_MS);
 }
 
 function onConnect(reply: Message): void {
@@ -176,7 +94,7 @@ function onConnect(reply: Message): void {
   const shown = connection.peek();
   if (shown.state !== state || shown.transport !== transport) connection.value = { state, transport };
   // Subscriptions that were added during an interruption that needed no new session.
-  if (reply.successful) attachAll([...listeners].filter((listener) => !listener.handle));
+  if (reply.successful) plan();
 }
 
 /** Opens the connection for the user who is logged in. */
@@ -214,6 +132,7 @@ export function connect(): void {
   // An earlier client may still get replies after its end.
   bayeux.addListener("/meta/handshake", (reply) => client === bayeux && onHandshake(reply));
   bayeux.addListener("/meta/connect", (reply) => client === bayeux && onConnect(reply));
+  bayeux.addListener("/meta/subscribe", (reply) => client === bayeux && onReply(reply));
   connection.value = { state: "connecting", transport: "" };
   bayeux.handshake({ ext: { "com.platform.authn": { token: bearer(user.token) } } });
 }
@@ -232,10 +151,9 @@ addEventListener("offline", giveUp);
 
 /** Ends the session at the server at once. */
 export function close(): void {
-  for (const listener of listeners) listener.handle = undefined;
+  end();
   if (client && !client.isDisconnected()) client.disconnect();
   client = null;
-  queue = [];
   connection.value = { state: "off", transport: "" };
 }
 
@@ -256,7 +174,7 @@ export function cutNetwork(seconds: number): void {
   client.registerExtension("cut", { outgoing: () => null, incoming: () => null });
   client.getTransport()?.abort();
   client = null;
-  for (const listener of listeners) listener.handle = undefined;
+  end();
   connection.value = { state: "interrupted", transport: "" };
   setTimeout(() => {
     isCut.value = false;

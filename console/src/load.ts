@@ -1,10 +1,11 @@
-// Loads a list or an object, with its error, and loads it again after a gap.
+// Loads data, or receives a list with the subscription to its channel, and follows its changes.
 
 import { type Signal, useSignal } from "@preact/signals";
 import { useCallback, useEffect, useRef } from "preact/hooks";
 import type { Message } from "cometd";
 import { ApiError } from "./api";
-import { connection, generation, subscribe } from "./live";
+import { connection, generation } from "./live";
+import { followChannels, followList, type ListSource } from "./sources";
 import { isLive as isLiveNow } from "./values/standing";
 
 export interface Loaded<T> {
@@ -13,10 +14,10 @@ export interface Loaded<T> {
   loading: Signal<boolean>;
   /** The time of the last load. */
   at: Signal<Date | undefined>;
-  /** Whether the shown data belongs to other filters than the present ones. */
+  /** Whether the shown data belongs to other filters or channels than the present ones. */
   isOld: Signal<boolean>;
-  /** The number of channels whose subscription the server accepted. */
-  accepted: Signal<number>;
+  /** Returns the number of channels whose changes arrive now. */
+  accepted: () => number;
   /** Whether changes of everything that is shown arrive by themselves now. */
   isLive: () => boolean;
   reload: () => void;
@@ -25,81 +26,88 @@ export interface Loaded<T> {
 export const asError = (error: unknown) =>
   error instanceof ApiError ? error : new ApiError(0, error instanceof Error ? error.message : String(error));
 
-export interface Live {
+export interface Live<T> {
   channels: string[];
   /** Whether the channels announce everything that is shown; true if it is absent. */
   isWhole?: boolean;
-  /** Receives the notifications of a frame, after `load` has returned. */
-  take: (messages: Message[]) => void;
+  /** Receives the changes of a frame, after the data to which they belong. */
+  take: (changes: Message[]) => void;
+  /** The list with which the subscription to the only channel begins. */
+  list?: ListSource<T>;
 }
 
 /** After these errors the user may no longer see the data that was loaded before. */
 const ENDS_SIGHT = [401, 403, 404];
 
 /**
- * Loads now, whenever `keys` change, and whenever notifications may have been missed. With `live` it first subscribes,
- * so that no change is lost between the list and the first notification; notifications that arrive while it loads are
- * passed on afterwards.
+ * Loads now, whenever `keys` change, and with each new session. With `live` it first subscribes, also in each new
+ * session; notifications that arrive while it loads are passed on afterwards.
  */
-export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unknown[], live?: Live): Loaded<T> {
+export function useLoad<T>(load: (abort: AbortSignal) => Promise<T>, keys: unknown[], live?: Live<T>): Loaded<T> {
   const data = useSignal<T | undefined>(undefined);
   const error = useSignal<ApiError | null>(null);
   const loading = useSignal(true);
   const at = useSignal<Date | undefined>(undefined);
   const isOld = useSignal(false);
-  const accepted = useSignal(0);
+  /** The number of channels whose subscription the server accepted. */
+  const subscribed = useSignal(0);
   const again = useSignal(0);
+  /** The session in which the data was loaded. */
+  const origin = useSignal(0);
   const current = useRef({ load, live });
   current.current = { load, live };
-  const channels = live?.channels ?? [];
+  const { channels = [], list } = live ?? {};
   const loadedKeys = useRef("");
   useEffect(() => {
     const abort = new AbortController();
+    const asked = JSON.stringify([keys, channels]);
+    let last = 0;
     let early: Message[] | null = [];
-    const take = (messages: Message[]) => {
-      if (early) early.push(...messages);
-      else current.current.live?.take(messages);
+    const take = (changes: Message[]) => {
+      if (early) early.push(...changes);
+      else current.current.live?.take(changes);
     };
-    const subscribed = new Set<string>();
-    const note = (channel: string, denied?: string) => {
-      if (abort.signal.aborted) return;
-      if (denied) subscribed.delete(channel);
-      else subscribed.add(channel);
-      accepted.value = subscribed.size;
+    const show = (loaded: T, session: number) => {
+      [loadedKeys.current, origin.value] = [asked, session];
+      [data.value, error.value, loading.value, at.value, isOld.value] = [loaded, null, false, new Date(), false];
+      const waiting = early ?? [];
+      early = null;
+      if (waiting.length > 0) take(waiting);
     };
-    accepted.value = 0;
-    const subscriptions = channels.map((channel) => subscribe(channel, take, (denied) => note(channel, denied)));
+    const fail = (failed: unknown) => {
+      [error.value, loading.value] = [asError(failed), false];
+      if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;
+    };
+    const settle = (loading: Promise<T>) => {
+      const [number, session] = [++last, generation.peek()];
+      // What has arrived before is in the data that is loaded now.
+      early = [];
+      const isCurrent = () => number === last && !abort.signal.aborted;
+      loading.then((loaded) => isCurrent() && show(loaded, session)).catch((failed) => isCurrent() && fail(failed));
+    };
+    const accept = (channels: number) => (subscribed.value = channels);
+    const isOther = loadedKeys.current !== asked;
+    if (isOther) accept(0);
     loading.value = true;
-    const asked = JSON.stringify(keys);
-    isOld.value = data.peek() !== undefined && loadedKeys.current !== asked;
-    Promise.all(subscriptions.map((one) => one.settled))
-      .then(() => current.current.load(abort.signal))
-      .then((loaded) => {
-        if (abort.signal.aborted) return;
-        loadedKeys.current = asked;
-        [data.value, error.value, loading.value, at.value, isOld.value] = [loaded, null, false, new Date(), false];
-        const waiting = early ?? [];
-        early = null;
-        if (waiting.length > 0) current.current.live?.take(waiting);
-      })
-      .catch((failed) => {
-        if (abort.signal.aborted) return;
-        [error.value, loading.value] = [asError(failed), false];
-        if (isOld.value || ENDS_SIGHT.includes(error.value.status)) data.value = undefined;
-      });
+    isOld.value = data.peek() !== undefined && isOther;
+    const request = () => current.current.load(abort.signal);
+    const sink = { settle, fail, take, accept };
+    const end = list ? followList(channels[0], list, request, sink) : followChannels(channels, request, sink);
     return () => {
       abort.abort();
-      for (const one of subscriptions) one.end();
+      end();
     };
-  }, [...keys, channels.join(" "), again.value, generation.value]);
+  }, [...keys, channels.join(" "), again.value, channels.length > 0 ? "" : generation.value]);
   const reload = useCallback(() => {
     again.value += 1;
   }, []);
+  const isConnected = () => connection.value.state === "live" && origin.value === generation.value && !isOld.value;
+  const accepted = () => (isConnected() ? subscribed.value : 0);
   const isLive = () =>
     isLiveNow({
-      isConnected: connection.value.state === "live",
+      isConnected: isConnected(),
       channels: channels.length,
-      accepted: accepted.value,
+      accepted: subscribed.value,
       isWhole: live?.isWhole,
       hasFailed: error.value !== null,
     });

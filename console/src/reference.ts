@@ -344,7 +344,14 @@ export type OperationDiagnosis = {
     lastMessage?: Timestamp;
   }[];
   causes: {
-    cause: "NO_AGENT" | "AGENT_OFFLINE" | "NOT_SUBSCRIBED" | "NOT_SUPPORTED" | "QUEUED_BEHIND" | "AWAITING_AGENT";
+    cause:
+      | "NO_AGENT"
+      | "AGENT_OFFLINE"
+      | "NOT_SUBSCRIBED"
+      | "NOT_SUPPORTED"
+      | "QUEUED_BEHIND"
+      | "AWAITING_AGENT"
+      | "AWAITING_RESULT";
     message: string;
     agentId?: Id;
     since?: Timestamp;

@@ -10,6 +10,8 @@ export interface Scope {
   channels: string[];
   /** Whether these channels announce everything that the list can contain. */
   isWhole: boolean;
+  /** Whether a list can begin with the subscription to the only channel. */
+  hasList?: boolean;
 }
 
 interface Seen {
@@ -63,6 +65,6 @@ export function useScope(kind: string, role: string): Scope {
   useSignalEffect(() => {
     if (session.value && !can(role)) lookAround();
   });
-  if (can(role)) return { channels: [`/${kind}/*`], isWhole: true };
+  if (can(role)) return { channels: [`/${kind}/*`], isWhole: true, hasList: true };
   return { channels: (seen.value?.ids ?? []).map((id) => `/${kind}/${id}`), isWhole: seen.value?.isWhole ?? false };
 }

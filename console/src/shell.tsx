@@ -2,7 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { DEMO, mayBreak } from "./demo";
 import { connect, connection, gap } from "./live";
 import { endLogIn } from "./log_in";
@@ -114,7 +114,8 @@ const ABOUT_DEMO =
 export function Shell() {
   const menu = useSignal(false);
   const finding = useSignal(false);
-  useEffect(() => {
+  // The key works as soon as the page is there.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
       event.preventDefault();

@@ -1,7 +1,7 @@
 // The focus stays in a list when the row or the button that had it goes away.
 
 import type { RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 interface Place {
   key: string | undefined;
@@ -18,7 +18,8 @@ const controlOf = (row: Element | undefined) =>
  */
 export function useKeptFocus(list: RefObject<HTMLElement | null>): void {
   const place = useRef<Place | null>(null);
-  useEffect(() => {
+  // The rows can have the focus as soon as they are there.
+  useLayoutEffect(() => {
     const root = list.current;
     if (!root) return;
     const note = (event: FocusEvent) => {

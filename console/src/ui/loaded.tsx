@@ -142,7 +142,7 @@ interface ListPageProps<T extends { id: string }> extends ListProps<T> {
 export function ListPage<T extends { id: string }>(props: ListPageProps<T>) {
   const { of, noun } = props;
   const list = (
-    <div class="fill">
+    <div class={of.isOld.value ? "fill old" : "fill"}>
       <States of={of} isEmpty={isNothing} empty={props.empty}>
         {(rows) => (
           <VirtualTable

@@ -18,7 +18,7 @@ export function Standing({ of, every }: { of: Loaded<unknown>; every?: number })
   if (standingOf({ age, every, hasFailed: !!of.error.value }) === "read") {
     return <Mark kind="read" text={`read every ${every} s`} title={`Loaded ${time}.`} />;
   }
-  const some = of.accepted.value;
+  const some = of.accepted();
   return (
     <span class="standing">
       loaded {time}, {some > 0 ? `live for ${amountOf(some, "device")} only` : "not live"}

@@ -41,6 +41,8 @@ export function AlarmsOf({ id }: { id: string }) {
     pageSize: ENDED,
     live: {
       ...scope,
+      // A channel has one list.
+      hasList: false,
       take: (list, messages) => apply(list, messages, (alarm) => alarm.status === "CLEARED").sort(byTime),
     },
   });

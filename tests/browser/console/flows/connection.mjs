@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { PASSWORD } from "../../../clients/platform.mjs";
+import { sleep } from "../../../clients/wait.mjs";
 import { eventually } from "../stage.mjs";
 
 async function at(stage, page) {
@@ -32,6 +33,23 @@ export async function a_short_cut_loses_nothing(stage) {
   await alarm(stage, 1, "Raised during the cut");
   await visitor.sees("Raised during the cut");
   await visitor.isLive("Live");
+  await visitor.leave();
+}
+
+export async function a_cut_right_after_a_list_arrived_loses_nothing(stage) {
+  const visitor = await at(stage, "profile");
+  await visitor.go("alarms", "Alarms");
+  await visitor.page.locator(".virtual").waitFor();
+  stage.relay.refusing = true;
+  stage.relay.cut("rst");
+  await visitor.page.locator(".connection.interrupted").waitFor();
+  // By then a list that had not arrived would be read without its notifications.
+  await sleep(1500);
+  stage.relay.refusing = false;
+  await visitor.isLive("Live");
+  await alarm(stage, 3, "Raised after the list");
+  await visitor.sees("Raised after the list");
+  await visitor.page.locator(".sub .standing.live").waitFor();
   await visitor.leave();
 }
 
