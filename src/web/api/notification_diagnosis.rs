@@ -30,7 +30,7 @@ pub async fn get(caller: Caller, head: RequestHead, platform: Component<Platform
     caller.require(role::NOTIFICATION_ADMIN)?;
     let media_type = head.accepted("notificationDiagnosis")?;
     let request = request(&Query::parse(head.query_string()))?;
-    let diagnosis = platform.diagnose_notifications(&caller.tenant, request).await?;
+    let diagnosis = Box::pin(platform.diagnose_notifications(&caller.tenant, request)).await?;
     Ok(reply::found(media_type, &diagnosis, &head.links()))
 }
 

@@ -5,7 +5,6 @@ mod consumer;
 mod session;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -124,6 +123,9 @@ pub struct Diagnosis {
     pub missing_servers: Vec<String>,
 }
 
+/// A change with the records about its publication, of which there is at least one.
+type Publications<'e> = (&'e TracedChange, Vec<&'e TraceRecord>);
+
 impl Evidence {
     /// Explains what became of the changes.
     pub fn explain(self) -> Diagnosis {
@@ -177,12 +179,12 @@ impl Evidence {
                 findings.at(first, "NOT_PUBLISHED", text);
                 continue;
             }
-            findings.at(first, "PUBLISHED", self.publication(&change, &published));
+            findings.at(first, "PUBLISHED", self.publication(change, &published));
             if sessions.is_empty() {
                 findings.at(first, "NO_SESSION", "The receiver had no session at that time.".into());
             }
             let explain =
-                |(id, session): (&String, &KnownSession<'_>)| session.explain(id, &change, &published);
+                |(id, session): (&String, &KnownSession<'_>)| session.explain(id, change, &published);
             findings.0.extend(sessions.iter().map(explain));
         }
         if let (Some(traced), Some(_), false) = (self.traced_since, self.object, self.is_recorded()) {
@@ -217,17 +219,16 @@ impl Evidence {
 
     /// Returns each change with its publications at all servers. Changes that are equal, such as two updates of one
     /// alarm, are distinguished by their order at each server.
-    fn publications(&self) -> Vec<(Arc<TracedChange>, Vec<&TraceRecord>)> {
+    fn publications(&self) -> Vec<Publications<'_>> {
         let mut counts: HashMap<(&str, &TracedChange), usize> = HashMap::new();
-        let mut grouped: BTreeMap<(String, usize), (Arc<TracedChange>, Vec<&TraceRecord>)> = BTreeMap::new();
+        let mut groups: HashMap<(&TracedChange, usize), Publications<'_>> = HashMap::new();
         for record in self.changes() {
             let Some(change) = record.event.change() else { continue };
             let count = counts.entry((&record.server, change)).or_default();
-            let key = (format!("{change:?}"), *count);
+            groups.entry((change, *count)).or_insert_with(|| (change, Vec::new())).1.push(record);
             *count += 1;
-            grouped.entry(key).or_insert_with(|| (change.clone(), Vec::new())).1.push(record);
         }
-        let mut groups: Vec<_> = grouped.into_values().collect();
+        let mut groups: Vec<_> = groups.into_values().collect();
         groups.sort_by_key(|(_, published)| published[0].at);
         groups
     }
