@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use actix::prelude::*;
 use platform_model::realtime::bayeux::{Pattern, Subscription};
 use platform_model::realtime::filter::{Content, NotificationFilter};
-use platform_model::realtime::trace::record::EndReason;
+use platform_model::realtime::trace::record::{EndReason, TraceEvent};
 use platform_model::realtime::transactions::ShownTransactions;
 use platform_store::realtime::publications::ListeningConnection;
 
 use super::queue::size;
+use super::subscriptions::subscribed;
 use super::{SessionActor, SessionContext};
 use crate::hub::{Notification, RemoveSubscriptions};
 
@@ -139,7 +140,10 @@ impl SessionActor {
         let Some(snapshots) = &self.snapshots else { return Some(notification) };
         match self.admission(snapshots, &notification) {
             Admission::Deliver => Some(notification),
-            Admission::LeaveOut => None,
+            Admission::LeaveOut => {
+                self.trace_notification(&notification, TraceEvent::InList);
+                None
+            }
             Admission::HoldBack => {
                 self.hold_back(notification, ctx);
                 None
@@ -242,7 +246,7 @@ impl SessionActor {
         for notification in std::mem::take(&mut snapshots.held) {
             let Some(snapshots) = &self.snapshots else { return };
             match self.admission(snapshots, &notification) {
-                Admission::LeaveOut => {}
+                Admission::LeaveOut => self.trace_notification(&notification, TraceEvent::InList),
                 Admission::HoldBack => {
                     let Some(snapshots) = &mut self.snapshots else { return };
                     snapshots.held_bytes += notification.json().len();
@@ -321,10 +325,11 @@ impl Handler<BeginSnapshot> for SessionActor {
         let filters =
             before.filter(|before| *before != filter).map(|before| Box::new([before, filter.clone()]));
         let meanwhile = if filters.is_some() { None } else { filter };
-        let joined = self.with(std::slice::from_ref(&pattern), meanwhile);
+        let joined = self.with(std::slice::from_ref(&pattern), meanwhile.clone());
         if !joined.is_some_and(|joined| self.join(joined, ctx)) {
             return Err(SnapshotFailure::TooMany);
         }
+        self.trace(|| subscribed(std::slice::from_ref(&pattern), meanwhile.as_deref()));
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let channels = &mut self.snapshots.get_or_insert_default().channels;
         channels.retain(|(of, _)| *of != pattern);

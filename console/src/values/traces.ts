@@ -36,7 +36,7 @@ export const paramsOf = ({ id, kind, name, since }: Question): Record<string, st
 
 export type Tone = "good" | "bad" | "neutral";
 
-const GOOD = new Set(["PUBLISHED", "SENT", "ACKNOWLEDGED"]);
+const GOOD = new Set(["PUBLISHED", "SENT", "IN_LIST", "ACKNOWLEDGED"]);
 const BAD = new Set([
   "UNKNOWN_OBJECT",
   "NO_CHANGE",

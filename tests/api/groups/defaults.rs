@@ -33,7 +33,7 @@ async fn tenants_of_the_first_start_have_the_default_groups() {
     ];
     assert_eq!(names, expected);
     assert_eq!(groups(server.database(), "main").await, groups(server.database(), "management").await);
-    assert_eq!(groups(server.database(), "main").await[0], (1, "admins".into(), 47));
+    assert_eq!(groups(server.database(), "main").await[0], (1, "admins".into(), 48));
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn administrator_of_the_first_start_has_its_rights_by_the_group() {
     assert_eq!(references("groups")[0]["group"]["name"], "admins");
     assert_eq!(references("roles").len(), 2, "only those of every user");
     let current = admin.read("/user/currentUser").await;
-    assert_eq!(current["effectiveRoles"].as_array().unwrap().len(), 47);
+    assert_eq!(current["effectiveRoles"].as_array().unwrap().len(), 48);
 }
 
 #[tokio::test]

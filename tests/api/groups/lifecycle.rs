@@ -28,7 +28,7 @@ async fn group_shows_its_roles_and_members_and_a_collection_does_not() {
     let group = admin.read(&link).await;
     let page = admin.request("GET", &format!("{GROUPS}?pageSize=1&withTotalPages=true")).send().await;
 
-    assert_eq!(group["roles"]["references"].as_array().unwrap().len(), 47);
+    assert_eq!(group["roles"]["references"].as_array().unwrap().len(), 48);
     assert_eq!(group["roles"]["references"][0]["self"], format!("{link}/roles/ROLE_ACCOUNT_ADMIN"));
     let user = json!({"id": "admin", "userName": "admin", "self": server.link("/user/<tenant>/users/admin")});
     assert_eq!(group["users"]["references"], json!([{"self": format!("{link}/users/admin"), "user": user}]));

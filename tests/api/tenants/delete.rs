@@ -111,6 +111,7 @@ async fn fill(server: &TestServer, tenant: &str) {
                 deliveries) \
             VALUES ($1, 0, now(), 1, 1, 1, 1, 1, 1, 1)",
         "INSERT INTO tenant_limits (tenant, name, value) VALUES ($1, 'heldPolls', 7)",
+        "INSERT INTO traces (tenant, id, owner, ends_at) VALUES ($1, 1, 'admin', now() + interval '1 hour')",
         "INSERT INTO module_leases (tenant, process, fence, leased_until) VALUES ($1, 1, 1, now())",
     ] {
         server.database().execute(statement, &[&tenant]).await;

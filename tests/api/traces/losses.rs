@@ -198,6 +198,23 @@ async fn nothing_is_lost_if_the_client_has_acknowledged() {
 }
 
 #[tokio::test]
+async fn change_that_the_list_of_the_subscription_shows_is_no_loss() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    trace(&admin, json!({"device": device})).await;
+    let mia = server.user_with("mia", &["ROLE_ALARM_READ"]).await;
+    let session = mia.session().await;
+    let list = json!({"subscription": "/alarms/*", "ext": {"com.platform.snapshot": {"alarms": ""}}});
+    let alarm = admin.raise_alarm(&device, "leak").await;
+    assert_eq!(session.ask("/meta/subscribe", list).await["successful"], true);
+    session.receive(2).await;
+
+    let findings = findings(&admin, &format!("id={}&user=mia", id(&alarm))).await;
+
+    assert_found(&findings, "NOT_SUBSCRIBED", &["no channel"]);
+    assert_found(&findings, "SESSION", &["/alarms/*"]);
+}
+
+#[tokio::test]
 async fn right_that_is_withdrawn() {
     let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
     trace(&admin, json!({"user": "mia"})).await;

@@ -84,6 +84,8 @@ pub enum TraceEvent {
     },
     /// A connection did not write a notification, which waits again.
     Returned(Arc<TracedChange>),
+    /// A notification was left out, because the list with which the subscription began shows its change.
+    InList(Arc<TracedChange>),
     /// The client acknowledged a notification.
     Acknowledged(Arc<TracedChange>),
     /// A session began.
@@ -210,6 +212,7 @@ impl TraceEvent {
             | Self::Sent(change)
             | Self::Waits { change, .. }
             | Self::Returned(change)
+            | Self::InList(change)
             | Self::Acknowledged(change) => Some(change),
             _ => None,
         }
@@ -223,6 +226,7 @@ impl TraceEvent {
             Self::Sent(_) => "SENT",
             Self::Waits { .. } => "WAITS",
             Self::Returned(_) => "RETURNED",
+            Self::InList(_) => "IN_LIST",
             Self::Acknowledged(_) => "ACKNOWLEDGED",
             Self::Began { .. } => "SESSION_BEGAN",
             Self::Arrived => "SESSION_ARRIVED",
@@ -257,6 +261,7 @@ impl TraceEvent {
                 format!("{} waits for a connect; queued notifications: {queued}", change.in_words())
             }
             Self::Returned(change) => format!("{} could not be written and waits again", change.in_words()),
+            Self::InList(change) => format!("{} is in the list of the subscription", change.in_words()),
             Self::Acknowledged(change) => format!("{} was acknowledged", change.in_words()),
             other => other.of_receiver_in_words(),
         }

@@ -51,6 +51,9 @@ impl KnownSession<'_> {
         let end = self.end().filter(|end| end.at >= last.at);
         let (cause, text) = match (&last.event, end) {
             (TraceEvent::Acknowledged(_), _) => ("ACKNOWLEDGED", "The client acknowledged it.".to_owned()),
+            (TraceEvent::InList(_), _) => {
+                ("IN_LIST", "The list with which the subscription began shows it.".to_owned())
+            }
             (TraceEvent::Sent(_), end) => ("SENT", self.sent(last, end)),
             (_, Some(end)) => ("SESSION_ENDED", ended(end, "It waited in the queue")),
             (_, None) => {
