@@ -319,4 +319,10 @@ pub(super) const ROWS: &[Rows] = &[
             ("/notification/consumers/billing/notifications", "/notifications/0/data/data", "\"202\""),
         ],
     ),
+    since(
+        43,
+        "INSERT INTO traces (tenant, id, device, owner, ends_at)
+            VALUES ('main', 4711, 101, 'admin', now() + interval '1 hour')",
+        &[("/notification/traces/4711", "/device", "\"101\"")],
+    ),
 ];
