@@ -323,6 +323,7 @@ pub(super) const ROWS: &[Rows] = &[
         43,
         "INSERT INTO traces (tenant, id, device, owner, ends_at)
             VALUES ('main', 4711, 101, 'admin', now() + interval '1 hour')",
-        &[("/notification/traces/4711", "/device", "\"101\"")],
+        // The user of this test has its roles from before there were traces.
+        &[],
     ),
 ];
