@@ -96,6 +96,11 @@ impl Timestamp {
     }
 }
 
+/// Returns an instant in microseconds since 1970.
+pub fn micros(instant: OffsetDateTime) -> i64 {
+    i64::try_from(instant.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let t = self.0;

@@ -9,7 +9,7 @@ use platform_model::realtime::client_session::{ClientSession, SessionFilter};
 use platform_model::realtime::trace::diagnosis::{AskedReceiver, ConsumerEvidence, Diagnosis, Evidence};
 use platform_model::realtime::trace::record::RecordFilter;
 use platform_model::realtime::trace::{Trace, TraceSubject};
-use platform_model::timestamp::Timestamp;
+use platform_model::timestamp::{Timestamp, micros};
 use platform_store::applications::modules;
 use platform_store::realtime::journal;
 use platform_store::{consumers, traces, users};
@@ -51,7 +51,7 @@ impl Platform {
         let is_consumer = matches!(receiver, AskedReceiver::Consumer(_));
         // The beginning and the subscriptions of a session count, even if they were before that time.
         let filter = RecordFilter {
-            since: if is_consumer { micros(since) } else { 0 },
+            since: if is_consumer { micros(since.instant()) } else { 0 },
             about: Some(id),
             user: user.clone(),
             session: session.clone(),
@@ -148,8 +148,4 @@ fn covers(trace: &Trace, source: i64, receiver: &AskedReceiver) -> bool {
         (TraceSubject::Session(traced), AskedReceiver::Session(session)) => traced == session,
         (TraceSubject::User(_) | TraceSubject::Session(_), _) => false,
     }
-}
-
-fn micros(time: Timestamp) -> i64 {
-    i64::try_from(time.instant().unix_timestamp_nanos() / 1000).unwrap_or_default()
 }

@@ -196,24 +196,28 @@ impl SessionActor {
     /// Ends the subscriptions that wait for lists, and delivers what was held back for others.
     fn end_reading(&mut self, instead: impl Fn(u64) -> Stage, ctx: &mut SessionContext) {
         let Some(snapshots) = &mut self.snapshots else { return };
-        let (mut left, mut restored) = (Vec::new(), Vec::new());
-        let channels = std::mem::take(&mut snapshots.channels);
-        for (pattern, stage) in channels {
-            match stage {
-                Stage::Reading { number, is_new, filters } => {
-                    left.extend(is_new.then(|| pattern.clone()));
-                    restored.extend(filters.map(|filters| (pattern.clone(), filters)));
-                    snapshots.channels.push((pattern, instead(number)));
-                }
-                other => snapshots.channels.push((pattern, other)),
+        let mut given_up = Vec::new();
+        for (pattern, stage) in &mut snapshots.channels {
+            if let Stage::Reading { number, .. } = *stage {
+                given_up.push((pattern.clone(), std::mem::replace(stage, instead(number))));
             }
         }
-        self.leave_channels(left, ctx);
-        for (pattern, filters) in restored {
-            let [before, _] = *filters;
-            self.apply_filter(&pattern, before, ctx);
+        for (pattern, stage) in given_up {
+            self.give_up(pattern, stage, ctx);
         }
         self.release_held(ctx);
+    }
+
+    /// Brings a channel back to how it was before its list was requested.
+    fn give_up(&mut self, pattern: Pattern, stage: Stage, ctx: &mut SessionContext) {
+        match stage {
+            Stage::Reading { is_new: true, .. } => self.leave_channel(pattern, ctx),
+            Stage::Reading { filters: Some(filters), .. } => {
+                let [before, _] = *filters;
+                self.apply_filter(&pattern, before, ctx);
+            }
+            _ => {}
+        }
     }
 
     /// Subscribes to a channel of the session with another filter, or ends the session if the channel has too many
@@ -230,13 +234,11 @@ impl SessionActor {
         }
     }
 
-    fn leave_channels(&mut self, left: Vec<Pattern>, ctx: &mut SessionContext) {
-        if !left.is_empty() {
-            let subscriptions = std::mem::take(&mut self.subscriptions).into_iter();
-            self.subscriptions = subscriptions.filter(|one| !left.contains(&one.pattern)).collect();
-            let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: left };
-            self.environment.hub.remove_subscriptions(leave);
-        }
+    fn leave_channel(&mut self, left: Pattern, ctx: &mut SessionContext) {
+        let subscriptions = std::mem::take(&mut self.subscriptions).into_iter();
+        self.subscriptions = subscriptions.filter(|one| one.pattern != left).collect();
+        let leave = RemoveSubscriptions { slot: ctx.slot(), patterns: vec![left] };
+        self.environment.hub.remove_subscriptions(leave);
     }
 
     /// Queues what was held back and need not wait any more.
@@ -385,14 +387,7 @@ impl Handler<AbandonSnapshot> for SessionActor {
         let Some(at) = snapshots.channels.iter().position(is_it) else { return };
         let (pattern, stage) = &mut snapshots.channels[at];
         let (pattern, stage) = (pattern.clone(), std::mem::replace(stage, Stage::Left));
-        match stage {
-            Stage::Reading { is_new: true, .. } => self.leave_channels(vec![pattern], ctx),
-            Stage::Reading { filters: Some(filters), .. } => {
-                let [before, _] = *filters;
-                self.apply_filter(&pattern, before, ctx);
-            }
-            _ => {}
-        }
+        self.give_up(pattern, stage, ctx);
         self.release_held(ctx);
     }
 }

@@ -10,6 +10,7 @@ use platform_model::realtime::trace::record::{
     RecordFilter, TraceEvent, TraceRecord, TracedChange, TracedReceiver,
 };
 use platform_model::realtime::trace::{Trace, TraceSubject};
+use platform_model::timestamp::micros;
 use time::OffsetDateTime;
 
 /// The most records of a tenant about changes, and the most of all others. The oldest ones make room. Their times are
@@ -177,10 +178,6 @@ impl State {
 /// Returns the id under which administrators see a session, which is calculated once.
 fn shown_of<'s>(shown: &'s mut HashMap<u128, Box<str>>, client: u128, shown_id: &ShownId) -> &'s str {
     shown.entry(client).or_insert_with(|| shown_id(client).into())
-}
-
-fn micros(time: OffsetDateTime) -> i64 {
-    i64::try_from(time.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
 impl std::fmt::Debug for TraceRecorder {

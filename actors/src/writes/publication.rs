@@ -44,13 +44,13 @@ impl WriteContext {
         let of_writer = describe.clone();
         let of_writer: Describe = Arc::new(move |written| of_writer(written).into_iter().collect());
         let Committed { written, route } = self.writer.write(change, fence, Some(of_writer)).await?;
-        if self.recorder.is_on() {
-            describe(&written).iter().for_each(|publication| self.trace_stored(publication));
-        }
-        if route.is_by_caller()
+        if (route.is_by_caller() || self.recorder.is_on())
             && let Some(publication) = describe(&written)
         {
-            self.deliver(publication, route.transaction());
+            self.trace_stored(&publication);
+            if route.is_by_caller() {
+                self.deliver(publication, route.transaction());
+            }
         }
         Ok(written)
     }
@@ -199,16 +199,12 @@ impl WriteContext {
         transaction: Option<TransactionId>,
     ) {
         let operation = Arc::new(Operation::clone(&for_agents).alone());
-        self.deliver_to_modules(
-            operation.device,
-            &PublishedChange::OperationCreated(operation.clone()),
-            cause,
-        );
+        let change = PublishedChange::OperationCreated(operation.clone());
+        self.deliver_to_modules(operation.device, &change, cause);
         crate::metrics::PUBLISHED.increment(1 + agents.len() as u64);
         self.consumers.published(Resource::Operations, operation.device);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
-            let change = PublishedChange::OperationCreated(operation.clone());
             let (links, traced) = (cause.links.clone(), self.traced(operation.device, &change, cause));
             self.hub.publish_queued(PublishQueued {
                 operation,
@@ -219,7 +215,6 @@ impl WriteContext {
                 traced,
             });
         } else {
-            let change = PublishedChange::OperationCreated(operation.clone());
             self.trace_change(operation.device, &change, |change| published_to_nobody(change, cause));
         }
     }

@@ -38,7 +38,7 @@ async fn end_is_audited_with_the_user_and_who_did_it() {
 
 #[tokio::test]
 async fn session_at_another_server_is_ended() {
-    let servers = north_and_south().await;
+    let servers = TestServer::north_and_south().await;
     let admins = servers.each_ref().map(TestServer::admin);
     let session = admins[1].session().await;
     let shown = eventually("the session of the other server", async || {

@@ -106,7 +106,7 @@ async fn pages_lead_through_all_sessions_once() {
 
 #[tokio::test]
 async fn sessions_of_all_servers_are_listed_and_moving_keeps_what_they_are() {
-    let servers = north_and_south().await;
+    let servers = TestServer::north_and_south().await;
     let admins = servers.each_ref().map(TestServer::admin);
     let sessions = [admins[0].session().await, admins[1].session().await];
 

@@ -14,12 +14,3 @@ async fn only(caller: &Caller, query: &str) -> Value {
     assert_eq!(sessions.len(), 1, "{list:#}");
     sessions[0].clone()
 }
-
-/// Starts two servers on one database, with names.
-async fn north_and_south() -> [TestServer; 2] {
-    let database = TestDatabase::create().await;
-    let [north, south] = ["north", "south"].map(|name| {
-        |settings: &mut platform_front::config::Settings| settings.server_name = Some(name.to_owned())
-    });
-    [TestServer::start_on(&database, north).await, TestServer::start_on(&database, south).await]
-}

@@ -92,7 +92,7 @@ async fn cut_connection() {
 
 #[tokio::test]
 async fn moved_session() {
-    let [north, south] = north_and_south().await;
+    let [north, south] = TestServer::north_and_south().await;
     let (north, admin, device) = north.with_device("pump").await;
     trace(&admin, json!({"user": "mia"})).await;
     let mia = north.user_with("mia", &["ROLE_ALARM_READ"]).await;

@@ -40,15 +40,6 @@ fn assert_not_found(findings: &[(String, String)], cause: &str) {
     assert!(findings.iter().all(|(of, _)| of != cause), "{cause} is in {findings:#?}");
 }
 
-/// Starts two servers on one database, with names.
-async fn north_and_south() -> [TestServer; 2] {
-    let database = TestDatabase::create().await;
-    let [north, south] = ["north", "south"].map(|name| {
-        |settings: &mut platform_front::config::Settings| settings.server_name = Some(name.to_owned())
-    });
-    [TestServer::start_on(&database, north).await, TestServer::start_on(&database, south).await]
-}
-
 /// Waits until a user has no session.
 async fn until_without_session(admin: &Caller, user: &str) {
     let sessions = format!("/tenant/sessions?user={user}");

@@ -66,7 +66,7 @@ async fn failed_requests_of_a_user_are_recorded_without_their_query() {
 
 #[tokio::test]
 async fn all_servers_record_and_one_shows_the_records_of_all() {
-    let [a, b] = north_and_south().await;
+    let [a, b] = TestServer::north_and_south().await;
     let (at_a, at_b) = (a.admin(), b.admin());
     let device = at_a.create_device("pump").await;
     let session = at_b.listen("/alarms/*").await;

@@ -115,6 +115,16 @@ impl TestServer {
         [Self::start_on(&database, |_| {}).await, Self::start_on(&database, |_| {}).await]
     }
 
+    /// Starts two servers on one database, which are called `north` and `south`.
+    pub async fn north_and_south() -> [Self; 2] {
+        let database = TestDatabase::create().await;
+        let named = |name: &str| {
+            let name = name.to_owned();
+            |settings: &mut Settings| settings.server_name = Some(name)
+        };
+        [Self::start_on(&database, named("north")).await, Self::start_on(&database, named("south")).await]
+    }
+
     /// Starts this many servers on one database.
     pub async fn start_several(count: usize) -> Vec<Self> {
         let (database, mut servers) = (TestDatabase::create().await, Vec::new());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use platform_model::timestamp::micros;
 use time::OffsetDateTime;
 
 /// A clock that several modules share; cheap to clone.
@@ -75,7 +76,7 @@ impl Reading {
 }
 
 fn wall() -> i64 {
-    i64::try_from(OffsetDateTime::now_utc().unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
+    micros(OffsetDateTime::now_utc())
 }
 
 #[cfg(test)]

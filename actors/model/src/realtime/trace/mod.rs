@@ -124,7 +124,7 @@ impl TraceSubject {
         device.or(user.map(Self::User)).or(session.map(Self::Session)).unwrap_or(Self::Tenant)
     }
 
-    /// Returns the subject in words, for the audit log.
+    /// Returns the kind and the name of the subject, as audit records show it.
     pub fn in_words(&self) -> String {
         match self {
             Self::Tenant => "the tenant".into(),

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use crate::links::Linked;
 use crate::origin::ProcessingMode;
-use crate::timestamp::Timestamp;
+use crate::timestamp::{Timestamp, micros};
 
 use super::TraceSubject;
 pub use super::change::TracedChange;
@@ -302,9 +302,8 @@ impl RecordFilter {
     /// Returns the filter for what a trace is about, since a moment.
     pub fn of_trace(subject: &TraceSubject, since: Option<Timestamp>) -> Self {
         let (device, user, session) = subject.parts();
-        let since = since.map_or(0, |since| since.instant().unix_timestamp_nanos() / 1000);
         Self {
-            since: i64::try_from(since).unwrap_or_default(),
+            since: since.map_or(0, |since| micros(since.instant())),
             about: device.map(|device| device.0),
             user: user.map(ToOwned::to_owned),
             session: session.map(ToOwned::to_owned),
