@@ -32,6 +32,8 @@ export async function an_operation_is_created_diagnosed_and_watched(stage) {
 export async function an_operation_that_is_not_json_is_rejected_by_the_page(stage) {
   const visitor = await at(stage, "operations");
   await visitor.button("New operation").click();
+  // Without a device, the browser itself asks for one.
+  await visitor.page.getByRole("dialog").locator("select").selectOption({ index: 0 });
   await visitor.page.getByLabel("What the device is to do").fill("{ not json");
   await visitor.page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
   await visitor.page.getByRole("dialog").getByRole("alert").waitFor();
