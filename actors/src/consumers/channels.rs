@@ -93,7 +93,8 @@ pub(super) fn may_receive(channels: &[Pattern], resource: Resource, source: Mana
         Pattern::Exact(channel) => *channel == Channel { resource, id: source },
         Pattern::All(of) => *of == resource,
         Pattern::WithChildren(family) => family.resource == resource,
-        Pattern::Agent(_) | Pattern::Module { .. } => false,
+        // A consumer has no such channels.
+        Pattern::Group(_) | Pattern::Agent(_) | Pattern::Module { .. } => false,
     })
 }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use platform_model::data::operation::Operation;
 use platform_model::id::ManagedObjectId;
 use platform_model::links::{Links, encode};
+use platform_model::origin::ProcessingMode;
 use platform_model::realtime::bayeux::Pattern;
 use platform_model::realtime::change::PublishedChange;
+use platform_model::realtime::trace::record::TracedChange;
 use platform_model::realtime::transactions::TransactionId;
 
 use super::listeners::Verdicts;
 use super::points::Waiting;
-use super::{Notification, NotificationHub, Publish, Subscriptions, TracedPublication};
+use super::{Notification, NotificationHub, Publish, Subscriptions};
 
 /// A new operation that is published to the subscriptions to its device and to the agents that execute it.
 #[derive(Debug)]
@@ -25,8 +27,10 @@ pub(crate) struct PublishQueued {
     pub(crate) links: Links,
     /// The transaction that stored the operation, if it is known.
     pub(crate) transaction: Option<TransactionId>,
-    /// The change and the mode of its write, if a trace concerns it.
-    pub(crate) traced: Option<TracedPublication>,
+    /// The mode of the write.
+    pub(crate) mode: ProcessingMode,
+    /// The change, if a trace concerns it.
+    pub(crate) traced: Option<Arc<TracedChange>>,
 }
 
 impl NotificationHub {
@@ -39,9 +43,10 @@ impl NotificationHub {
         for agent in &queued.agents {
             subscriptions.publish_to_agent(*agent, &queued);
         }
-        let PublishQueued { operation, links, transaction, traced, .. } = queued;
+        let PublishQueued { operation, links, transaction, mode, traced, .. } = queued;
         let (source, event) = (operation.device, PublishedChange::OperationCreated(operation));
-        self.publish_in(subscriptions, Publish { source, event, links, transaction, traced });
+        let publish = Publish { source, event, mode, links, transaction, traced, in_groups: 0 };
+        self.publish_in(subscriptions, publish);
     }
 }
 
@@ -54,8 +59,7 @@ impl Subscriptions {
         let mut json = format!(r#"{{"channel":"/{agent}","id":"{}","data":"#, self.last_id).into_bytes();
         json.extend(encode(&*queued.for_agents, &queued.links));
         json.push(b'}');
-        let traced = queued.traced.as_ref().map(|(change, _)| change.clone());
-        let notification = Arc::new(Notification::new(&json).traced_as(traced));
+        let notification = Arc::new(Notification::new(&json).traced_as(queued.traced.clone()));
         let mut verdicts = Verdicts::default();
         verdicts.add(&[listeners], |_| notification.clone());
         let recipients = listeners.recipients(&verdicts);

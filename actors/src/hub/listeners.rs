@@ -63,7 +63,7 @@ impl ListenerTable {
     }
 
     /// Returns the sessions of all patterns that satisfy a condition.
-    pub(super) fn of_all(&self, is_wanted: fn(&Pattern) -> bool) -> Vec<Listeners<'_>> {
+    pub(super) fn of_all(&self, is_wanted: impl Fn(&Pattern) -> bool) -> Vec<Listeners<'_>> {
         let only_filtered = self.filtered.keys().filter(|pattern| !self.unfiltered.contains_key(pattern));
         let patterns = self.unfiltered.keys().chain(only_filtered).filter(|pattern| is_wanted(pattern));
         patterns.filter_map(|pattern| self.of(pattern)).collect()

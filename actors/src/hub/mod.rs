@@ -11,6 +11,7 @@
 mod agents;
 mod dispatchers;
 mod families;
+mod groups;
 mod listeners;
 mod modules;
 mod points;
@@ -37,6 +38,7 @@ use crate::traces::TraceRecorder;
 pub(crate) use agents::PublishQueued;
 use dispatchers::SessionDispatchers;
 use families::{Families, Found, Lineage, Placement};
+use groups::Groups;
 use listeners::{ListenerTable, Listeners, Verdicts, each_once};
 pub(crate) use modules::PublishRow;
 use points::{Waiting, WaitingLine};
@@ -107,20 +109,30 @@ impl fmt::Debug for Notification {
     }
 }
 
-/// A change that is published to all subscriptions to its channel.
-#[derive(Debug)]
+/// A change that is published to all subscriptions to its channel, if its mode sends notifications. Other changes of
+/// managed objects only say who is a member of a group.
+#[derive(Debug, Clone)]
 pub(crate) struct Publish {
     pub(crate) source: ManagedObjectId,
     pub(crate) event: PublishedChange,
+    pub(crate) mode: ProcessingMode,
     pub(crate) links: Links,
     /// The transaction that stored the change, if it is known.
     pub(crate) transaction: Option<TransactionId>,
-    /// The change and the mode of its write, if a trace concerns it.
-    pub(crate) traced: Option<TracedPublication>,
+    /// The change, if a trace concerns it.
+    pub(crate) traced: Option<Arc<TracedChange>>,
+    /// The number of subscriptions to groups that have received it (B-39).
+    pub(crate) in_groups: u32,
 }
 
-/// A change that a trace concerns, and the mode of its write.
-pub(crate) type TracedPublication = (Arc<TracedChange>, ProcessingMode);
+#[cfg(test)]
+impl Publish {
+    pub(crate) fn deletion_of_alarm(alarm: i64, source: ManagedObjectId) -> Self {
+        let event = PublishedChange::AlarmDeleted(platform_model::id::AlarmId(alarm));
+        let (mode, links) = (ProcessingMode::Persistent, Links::new("http://h"));
+        Self { source, event, mode, links, transaction: None, traced: None, in_groups: 0 }
+    }
+}
 
 /// The channels that a session subscribes to.
 #[derive(Debug)]
@@ -145,8 +157,10 @@ pub(crate) struct RemoveSubscriptions {
 struct NotificationForms<'a, C> {
     publish: &'a Publish,
     channel: C,
-    /// The channel of the object, unless the notification is for subscriptions to a family.
+    /// The channel of the object, unless the notification is for subscriptions to a family or a group.
     object: Option<Channel>,
+    /// Whether the object is a member of the group, on the channel of changes of its members (B-39).
+    is_member: Option<bool>,
     id: u64,
     /// The forms as stored, metric and imperial. Only measurements have more than one.
     encoded: [Option<Arc<Notification>>; 3],
@@ -166,6 +180,7 @@ pub(crate) struct Subscriptions {
     dispatchers: SessionDispatchers,
     subscription_counts: SubscriptionCounts,
     families: Families,
+    groups: Groups,
     /// The publications that wait behind a point; usually there are none.
     line: WaitingLine,
     last_id: u64,
@@ -185,7 +200,8 @@ impl NotificationHub {
             listeners: ListenerTable::default(),
             dispatchers: SessionDispatchers::new(tenant.clone()),
             subscription_counts,
-            families: Families::new(tenant, database),
+            families: Families::new(tenant.clone(), database.clone()),
+            groups: Groups::new(tenant, database),
             line: WaitingLine::new(),
             last_id: 0,
             recorder,
@@ -198,7 +214,11 @@ impl NotificationHub {
         self.publish_in_turn(Waiting::Change(publish));
     }
 
-    fn publish_in(&self, subscriptions: &mut Subscriptions, publish: Publish) {
+    fn publish_in(&self, subscriptions: &mut Subscriptions, mut publish: Publish) {
+        publish.in_groups = subscriptions.publish_to_groups(&publish);
+        if !publish.mode.notifies() {
+            return;
+        }
         match subscriptions.families.place(publish) {
             Placement::Ready(publish, lineage) => subscriptions.deliver(&publish, lineage.as_ref()),
             Placement::Waiting => self.look_up(subscriptions),
@@ -224,16 +244,22 @@ impl NotificationHub {
     #[must_use]
     pub(crate) fn add_subscriptions(&self, join: AddSubscriptions) -> bool {
         let subscriptions = &mut self.subscriptions.lock();
-        let has_room = join.subscriptions.iter().all(|one| subscriptions.listeners.has_room_for(one));
+        let has_room = join.subscriptions.iter().all(|one| {
+            subscriptions.listeners.has_room_for(one) && subscriptions.groups.has_room_for(&one.pattern)
+        });
         if has_room {
             subscriptions.add(join);
+            self.read_members(subscriptions);
         }
         has_room
     }
 
     /// Ends subscriptions of a session.
     pub(crate) fn remove_subscriptions(&self, leave: RemoveSubscriptions) {
-        self.subscriptions.lock().remove(leave);
+        let subscriptions = &mut self.subscriptions.lock();
+        subscriptions.remove(leave);
+        // Nothing waits any more for the members of a group that has no subscriptions.
+        self.advance_line(subscriptions);
     }
 
     /// Returns whether a pattern has subscriptions.
@@ -241,7 +267,8 @@ impl NotificationHub {
         self.subscriptions.lock().listeners.contains(pattern)
     }
 
-    /// Notes that links were added or removed, so that objects belong to other families (B-19b), after the commit.
+    /// Notes that links were added or removed, so that objects belong to other families (B-19b) and groups (B-39),
+    /// after the commit.
     pub(crate) fn links_changed(&self) {
         self.publish_in_turn(Waiting::LinksChanged);
     }
@@ -261,7 +288,7 @@ impl Subscriptions {
         let own = Channel { resource: publish.event.resource(), id: publish.source };
         let patterns = [Pattern::Exact(own), Pattern::All(own.resource)];
         let listeners: Vec<Listeners<'_>> = patterns.iter().filter_map(|p| self.listeners.of(p)).collect();
-        let (mut verdicts, mut receivers) = (Verdicts::default(), 0);
+        let (mut verdicts, mut receivers) = (Verdicts::default(), publish.in_groups);
         // The sessions may record what becomes of the notification before this returns.
         let begun = publish.traced.is_some().then(TraceRecorder::now);
         if !listeners.is_empty() {
@@ -281,13 +308,13 @@ impl Subscriptions {
             let recipients = listeners.recipients(&verdicts).inspect(|_| receivers += 1);
             self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
         }
-        if let (Some((change, mode)), Some(begun)) = (&publish.traced, begun) {
+        if let (Some(change), Some(begun)) = (&publish.traced, begun) {
             let of_filter = |pattern: &Pattern| {
                 let filters = self.listeners.of(pattern).into_iter().flat_map(|of| of.rejecting(&verdicts));
                 filters.map(|filter| (pattern.to_string(), filter)).collect::<Vec<_>>()
             };
             let rejected = patterns.iter().flat_map(of_filter).collect();
-            let (change, mode) = (change.clone(), *mode);
+            let (change, mode) = (change.clone(), publish.mode);
             self.recorder.record_of(begun, TraceEvent::Published { change, mode, receivers, rejected });
         }
     }
@@ -298,17 +325,17 @@ impl Subscriptions {
             Ok(ready) => ready.iter().for_each(|(publish, lineage)| self.deliver(publish, Some(lineage))),
             Err((error, publishes)) => {
                 tracing::warn!(%error, "ancestors cannot be looked up; sessions subscribed to families end");
-                self.end_family_sessions();
+                self.end_sessions_of(|pattern| matches!(pattern, Pattern::WithChildren(_)));
                 publishes.iter().for_each(|publish| self.deliver(publish, None));
             }
         }
     }
 
-    /// Ends the sessions with subscriptions to families. Their clients handshake again, so that there is no silent
+    /// Ends the sessions with subscriptions to such patterns. Their clients handshake again, so that there is no silent
     /// gap.
-    fn end_family_sessions(&self) {
-        let families = self.listeners.of_all(|pattern| matches!(pattern, Pattern::WithChildren(_)));
-        let slots: HashSet<SessionSlot> = families.into_iter().flat_map(Listeners::slots).collect();
+    fn end_sessions_of(&self, is_missed: impl Fn(&Pattern) -> bool) {
+        let listeners = self.listeners.of_all(is_missed);
+        let slots: HashSet<SessionSlot> = listeners.into_iter().flat_map(Listeners::slots).collect();
         self.dispatchers.end(slots.into_iter());
     }
 
@@ -319,6 +346,7 @@ impl Subscriptions {
             if !self.listeners.contains(&subscription.pattern) {
                 self.subscription_counts.joined(&subscription.pattern);
                 self.families.joined(&subscription.pattern);
+                self.groups.joined(&subscription.pattern);
             }
             self.listeners.insert(join.slot, join.units, subscription);
         }
@@ -331,6 +359,7 @@ impl Subscriptions {
             if had_listeners && !self.listeners.contains(&pattern) {
                 self.subscription_counts.left(&pattern);
                 self.families.left(&pattern);
+                self.groups.left(&pattern);
             }
         }
     }
@@ -338,7 +367,7 @@ impl Subscriptions {
 
 impl<'a, C: Display> NotificationForms<'a, C> {
     fn new(publish: &'a Publish, channel: C, id: u64) -> Self {
-        Self { publish, channel, object: None, id, encoded: Default::default() }
+        Self { publish, channel, object: None, is_member: None, id, encoded: Default::default() }
     }
 
     /// Returns the notification in this system of units.
@@ -357,10 +386,13 @@ impl<'a, C: Display> NotificationForms<'a, C> {
             let converted = converted.map(|(measurement, units)| {
                 PublishedChange::MeasurementCreated(Arc::new(measurement.in_units(units)))
             });
-            let json = converted.as_ref().unwrap_or(event).notification(&self.channel, self.id, links);
+            let event = converted.as_ref().unwrap_or(event);
+            let json = event.notification(&self.channel, self.id, self.is_member, links);
             let change = self.object.map(|object| (object, self.publish.transaction));
-            let traced = self.publish.traced.as_ref().map(|(change, _)| change.clone());
-            Arc::new(Notification { change, ..Notification::new(&json).traced_as(traced) })
+            Arc::new(Notification {
+                change,
+                ..Notification::new(&json).traced_as(self.publish.traced.clone())
+            })
         };
         self.encoded[form].get_or_insert_with(encode).clone()
     }

@@ -1,7 +1,7 @@
 //! Points in the order of publications. A function at a point runs after all earlier publications have been sent to
 //! their sessions, and before all later ones.
 //!
-//! Notifications to families wait for look-ups. While a point waits for these, all later publications wait behind it.
+//! Notifications to families wait for look-ups, and those to groups for their members. While a point waits for these, all later publications wait behind it.
 
 use std::collections::VecDeque;
 
@@ -56,14 +56,18 @@ impl NotificationHub {
             Waiting::Change(publish) => self.publish_in(subscriptions, publish),
             Waiting::Queued(queued) => self.publish_queued_in(subscriptions, queued),
             Waiting::Row(row) => subscriptions.publish_row(&row),
-            Waiting::LinksChanged => subscriptions.families.links_changed(),
+            Waiting::LinksChanged => {
+                subscriptions.families.links_changed();
+                subscriptions.groups.links_changed();
+            }
         }
+        self.read_members(subscriptions);
     }
 }
 
 impl Subscriptions {
     /// Returns whether this is a point that has to wait for look-ups.
     fn holds_up(&self, next: &Waiting) -> bool {
-        matches!(next, Waiting::Point(_)) && self.families.has_waiting()
+        matches!(next, Waiting::Point(_)) && (self.families.has_waiting() || self.groups.has_waiting())
     }
 }

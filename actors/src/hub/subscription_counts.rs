@@ -16,6 +16,7 @@ struct Counts {
     resources: [AtomicUsize; Resource::COUNT],
     agents: AtomicUsize,
     modules: AtomicUsize,
+    groups: AtomicUsize,
 }
 
 impl SubscriptionCounts {
@@ -34,32 +35,45 @@ impl SubscriptionCounts {
         self.0.modules.load(Ordering::Acquire) > 0
     }
 
+    /// Returns whether any group has subscriptions, so that each stored change of a device is needed (B-39).
+    pub(crate) fn has_group_subscriptions(&self) -> bool {
+        self.0.groups.load(Ordering::Acquire) > 0
+    }
+
+    /// Returns whether the hub needs a change of this resource, in whatever mode.
+    pub(crate) fn has_subscriptions_or_groups(&self, resource: Resource) -> bool {
+        self.has_subscriptions(resource)
+            || resource == Resource::ManagedObjects && self.has_group_subscriptions()
+    }
+
     /// Returns whether there are subscriptions at all.
     pub(crate) fn has_any(&self) -> bool {
-        let Counts { resources, agents, modules } = &*self.0;
+        let Counts { resources, agents, modules, groups: _ } = &*self.0;
         resources.iter().chain([agents, modules]).any(|count| count.load(Ordering::SeqCst) > 0)
     }
 
     /// Counts a pattern with its first subscription.
     pub(super) fn joined(&self, pattern: &Pattern) {
-        if let Some(count) = self.count_of(pattern) {
+        for count in self.counts_of(pattern) {
             count.fetch_add(1, Ordering::Release);
         }
     }
 
     /// Removes a pattern whose last subscription ended.
     pub(super) fn left(&self, pattern: &Pattern) {
-        if let Some(count) = self.count_of(pattern) {
+        for count in self.counts_of(pattern) {
             count.fetch_sub(1, Ordering::Release);
         }
     }
 
-    fn count_of(&self, pattern: &Pattern) -> Option<&AtomicUsize> {
-        match pattern {
+    fn counts_of(&self, pattern: &Pattern) -> impl Iterator<Item = &AtomicUsize> {
+        let count = match pattern {
             Pattern::Agent(_) => Some(&self.0.agents),
             Pattern::Module { .. } => Some(&self.0.modules),
             _ => pattern.resource().map(|resource| &self.0.resources[resource as usize]),
-        }
+        };
+        let groups = matches!(pattern, Pattern::Group(_)).then_some(&self.0.groups);
+        count.into_iter().chain(groups)
     }
 }
 

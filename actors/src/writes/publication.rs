@@ -18,7 +18,7 @@ use platform_store::realtime::publications::Route;
 use platform_store::writer::{Change, Committed, Describe, Written};
 
 use super::WriteContext;
-use crate::hub::{Publish, PublishQueued, PublishRow, TracedPublication};
+use crate::hub::{Publish, PublishQueued, PublishRow};
 
 /// Whether a write was stored before it is published.
 pub(super) enum Storage {
@@ -168,15 +168,25 @@ impl WriteContext {
         transaction: Option<TransactionId>,
     ) {
         self.deliver_to_modules(source, &change, cause);
-        if !cause.mode.notifies() {
-            return self.trace_change(source, &change, |change| TraceEvent::NotPublished(change, cause.mode));
-        }
-        crate::metrics::PUBLISHED.increment(1);
-        self.consumers.published(change.resource(), source);
-        if self.subscription_counts.has_subscriptions(change.resource()) {
-            let (links, traced) = (cause.links.clone(), self.traced(source, &change, cause));
-            self.hub.publish(Publish { source, event: change, links, transaction, traced });
+        let (resource, mode) = (change.resource(), cause.mode);
+        if mode.notifies() {
+            crate::metrics::PUBLISHED.increment(1);
+            self.consumers.published(resource, source);
         } else {
+            self.trace_change(source, &change, |change| TraceEvent::NotPublished(change, mode));
+        }
+        if self.subscription_counts.has_subscriptions_or_groups(resource) {
+            let (links, traced) = (cause.links.clone(), self.traced(source, &change));
+            self.hub.publish(Publish {
+                source,
+                event: change,
+                mode,
+                links,
+                transaction,
+                traced,
+                in_groups: 0,
+            });
+        } else if mode.notifies() {
             self.trace_change(source, &change, |change| published_to_nobody(change, cause));
         }
     }
@@ -205,13 +215,14 @@ impl WriteContext {
         self.consumers.published(Resource::Operations, operation.device);
         let agents_listen = !agents.is_empty() && self.subscription_counts.has_agent_subscriptions();
         if agents_listen || self.subscription_counts.has_subscriptions(Resource::Operations) {
-            let (links, traced) = (cause.links.clone(), self.traced(operation.device, &change, cause));
+            let (links, traced) = (cause.links.clone(), self.traced(operation.device, &change));
             self.hub.publish_queued(PublishQueued {
                 operation,
                 for_agents,
                 agents,
                 links,
                 transaction,
+                mode: cause.mode,
                 traced,
             });
         } else {
@@ -219,15 +230,9 @@ impl WriteContext {
         }
     }
 
-    /// Returns the change and its mode, if a trace concerns it.
-    fn traced(
-        &self,
-        source: ManagedObjectId,
-        change: &PublishedChange,
-        cause: &Cause,
-    ) -> Option<TracedPublication> {
-        let change = self.recorder.change(source, || TracedChange::of(source, change))?;
-        Some((change, cause.mode))
+    /// Returns the change, if a trace concerns it.
+    fn traced(&self, source: ManagedObjectId, change: &PublishedChange) -> Option<Arc<TracedChange>> {
+        self.recorder.change(source, || TracedChange::of(source, change))
     }
 
     /// Records what happened to a change, if a trace concerns it.
@@ -270,9 +275,12 @@ impl WriteContext {
 
     /// Returns whether anyone at this server would receive a change of a managed object with this cause.
     pub(crate) fn has_receivers_here(&self, cause: &Cause) -> bool {
-        let notified =
-            cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
-        notified || self.feeds.want(InputStream::ManagedObjectUpdated) || self.consumers.wait()
+        let counts = &self.subscription_counts;
+        let notified = cause.mode.notifies() && counts.has_subscriptions(Resource::ManagedObjects);
+        notified
+            || counts.has_group_subscriptions()
+            || self.feeds.want(InputStream::ManagedObjectUpdated)
+            || self.consumers.wait()
     }
 }
 

@@ -7,8 +7,10 @@ use platform_actors::session::{
     self, IsOwnedBy, Rights, SessionActor, Subscribe, Subscribed, Unsubscribe, Verdict,
 };
 use platform_actors::{Holders, Names};
+use platform_model::error::Error;
 use platform_model::realtime::bayeux::{Pattern, RequestMessage, error};
 use platform_model::realtime::filter::NotificationFilter;
+use platform_store::devices::groups;
 
 use super::moved::Known;
 use super::{Exchange, Replies};
@@ -72,8 +74,11 @@ impl Exchange<'_> {
     /// Returns why the caller may not subscribe to channels, in words; `None` if it may.
     async fn denial(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Option<String>> {
         let verdict = self.may_receive(caller, patterns).await?;
-        if verdict == Verdict::Allowed && self.name_deployed_modules(caller, patterns).await? {
-            return Ok(None);
+        if verdict == Verdict::Allowed {
+            let unknown = self.names_no_group(caller, patterns).await?;
+            if unknown.is_some() || self.name_deployed_modules(caller, patterns).await? {
+                return Ok(unknown);
+            }
         }
         let mut roles: Vec<&str> = patterns.iter().map(Pattern::role).collect();
         roles.sort_unstable();
@@ -149,6 +154,23 @@ impl Exchange<'_> {
         let user = Holders::Users(Names::from([(&*caller.user).into()]));
         Box::pin(self.realtime.platform.end_sessions_without_rights(&caller.tenant, user)).await;
         session.send(IsOwnedBy { user: caller.user.clone() }).await.unwrap_or(false)
+    }
+
+    /// Returns which channel of a group names no group, or one with an invalid query, in words (B-39).
+    async fn names_no_group(&self, caller: &Caller, patterns: &[Pattern]) -> Result<Option<String>> {
+        let database = self.realtime.platform.database();
+        for pattern in patterns {
+            let Pattern::Group(channel) = pattern else { continue };
+            match Box::pin(groups::find_membership(database, &caller.tenant, channel.id)).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(Some(format!("there is no group {}", channel.id))),
+                Err(Error::Invalid(fault)) => {
+                    return Ok(Some(format!("the group {} has an invalid query: {fault}", channel.id)));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(None)
     }
 
     /// Returns whether every module channel names a deployed module; any other first segment is a spelling error

@@ -14,6 +14,9 @@ use crate::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
 use crate::links::{Links, encode};
 use crate::realtime::bayeux::Resource;
 
+/// The member of `ext` of a notification on `/managedobjects/group:<id>` (B-39).
+const MEMBER_EXTENSION: &str = "com.platform.member";
+
 /// A change of an object, with the object as subscribers receive it (B-02, B-03).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum PublishedChange {
@@ -83,9 +86,18 @@ impl PublishedChange {
         }
     }
 
-    /// Returns the Bayeux message about this change, encoded as JSON.
-    pub fn notification(&self, channel: &impl Display, id: u64, links: &Links) -> Vec<u8> {
-        self.encode_between(format!(r#"{{"channel":"{channel}","id":"{id}","data":"#), "}", links)
+    /// Returns the Bayeux message about this change, encoded as JSON. On the channel of a group, `is_member` tells
+    /// whether the changed object is a member now (B-39).
+    pub fn notification(
+        &self,
+        channel: &impl Display,
+        id: u64,
+        is_member: Option<bool>,
+        links: &Links,
+    ) -> Vec<u8> {
+        let ext = is_member.map(|is_member| format!(r#""ext":{{"{MEMBER_EXTENSION}":{is_member}}},"#));
+        let ext = ext.unwrap_or_default();
+        self.encode_between(format!(r#"{{"channel":"{channel}","id":"{id}",{ext}"data":"#), "}", links)
     }
 
     /// Returns the member `data` of the Bayeux message about this change, encoded as JSON.

@@ -245,10 +245,10 @@ pub fn parse_name(name: &str) -> Result<String> {
 }
 
 /// Parses a channel of a consumer: one that the endpoint `/notification/realtime` has, except for those of modules,
-/// whose output is not stored.
+/// whose output is not stored, and of groups, whose earlier members are not known.
 pub fn parse_channel(channel: &str) -> Result<Pattern> {
     match Pattern::parse(Endpoint::Realtime, channel) {
-        Some(pattern) if !matches!(pattern, Pattern::Module { .. }) => Ok(pattern),
+        Some(pattern) if !matches!(pattern, Pattern::Module { .. } | Pattern::Group(_)) => Ok(pattern),
         _ => {
             let allowed = "a channel of alarms, events, measurements, managed objects or operations, such as \
                 /alarms/* or /events/208";

@@ -28,8 +28,7 @@ impl Bench {
     }
 
     fn publish(&self, alarm: i64) {
-        let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
-        self.hub.publish(Publish { source: CHANNEL.id, event, links, transaction: None, traced: None });
+        self.hub.publish(Publish::deletion_of_alarm(alarm, CHANNEL.id));
     }
 }
 

@@ -12,14 +12,7 @@ async fn subscribe(session: &Addr<SessionActor>, patterns: Vec<Pattern>, filter:
 }
 
 fn publish(bench: &Bench, source: i64, alarm: i64) {
-    let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(alarm)), Links::new("http://h"));
-    bench.hub.publish(Publish {
-        source: ManagedObjectId(source),
-        event,
-        links,
-        transaction: None,
-        traced: None,
-    });
+    bench.hub.publish(Publish::deletion_of_alarm(alarm, ManagedObjectId(source)));
 }
 
 fn exact(id: i64) -> Pattern {

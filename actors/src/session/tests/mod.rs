@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use actix::prelude::*;
-use platform_model::id::{AlarmId, ManagedObjectId};
-use platform_model::links::Links;
+use platform_model::id::ManagedObjectId;
 use platform_model::realtime::bayeux::{Channel, Pattern, Reconnect, Resource, error};
-use platform_model::realtime::change::PublishedChange;
 use tokio::sync::oneshot;
 
 use super::*;
@@ -265,8 +263,7 @@ async fn publish_to(pattern: Pattern) -> ConnectResponse {
     let bench = start(Limits::default());
     let subscribe = Subscribe { user: USER.into(), patterns: vec![pattern], filter: None, templates: None };
     assert_eq!(bench.session.send(subscribe).await.expect("alive"), Subscribed::Done);
-    let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None, traced: None });
+    bench.hub.publish(Publish::deletion_of_alarm(1, ManagedObjectId(7)));
     bench.connect().await.expect("a response")
 }
 

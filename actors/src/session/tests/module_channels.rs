@@ -25,8 +25,7 @@ async fn received(patterns: Vec<Pattern>, rows: Vec<PublishRow>) -> Vec<Value> {
     rows.into_iter().for_each(|row| bench.hub.publish_row(row));
     // This last notification marks the end.
     subscribe(&bench, vec![Pattern::All(Resource::Alarms)]).await;
-    let (event, links) = (PublishedChange::AlarmDeleted(AlarmId(1)), Links::new("http://h"));
-    bench.hub.publish(Publish { source: ManagedObjectId(7), event, links, transaction: None, traced: None });
+    bench.hub.publish(Publish::deletion_of_alarm(1, ManagedObjectId(7)));
     settle().await;
     let answer = bench.connect().await.expect("a response");
     let mut received: Vec<Value> =

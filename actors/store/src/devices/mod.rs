@@ -4,6 +4,7 @@
 pub mod availability;
 pub mod bulk;
 pub mod credentials;
+pub mod groups;
 pub mod inventory;
 pub(crate) mod names;
 pub mod new_requests;

@@ -5,8 +5,8 @@
 //! is compared with, compares as false; `not` and `ne` are the exact negations. When a path contains an array or ends
 //! at one, any matching element suffices. Texts are compared by code points, case-sensitively.
 //!
-//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11), and the notifications of
-//! a subscription (B-35), which are compared in memory.
+//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11), which are also compared in
+//! memory (B-39), and the notifications of a subscription (B-35).
 
 mod parser;
 mod paths;
@@ -14,7 +14,7 @@ mod paths;
 mod tests;
 mod words;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::ManagedObjectId;
 use crate::timestamp::Timestamp;
 
@@ -50,6 +50,16 @@ impl Condition {
     pub(crate) fn parse(text: &str, subject: Subject) -> Result<Self> {
         parser::parse_condition(text, subject)
     }
+
+    /// Returns whether it depends on links between objects, which only the database knows.
+    pub fn has_groups(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().any(Self::has_groups),
+            Self::Not(inner) => inner.has_groups(),
+            Self::InGroup(_) => true,
+            Self::Compare(..) | Self::Has(_) => false,
+        }
+    }
 }
 
 impl InventoryQuery {
@@ -59,6 +69,19 @@ impl InventoryQuery {
     /// `Invalid` names the position, the expected syntax and the text at that position.
     pub fn parse(text: &str) -> Result<Self> {
         parser::parse(text)
+    }
+
+    /// Parses the query of a dynamic group and returns its condition (I-11). The group has no order.
+    ///
+    /// # Errors
+    /// `Invalid` for a query without a condition, which would select all devices (I-08a), and those of
+    /// [`parse`](Self::parse).
+    pub fn parse_members(text: &str) -> Result<Condition> {
+        if text.trim().is_empty() {
+            return Err(Error::Invalid("a query is missing".into()));
+        }
+        let no_condition = || Error::Invalid("the query has an order, but no condition".into());
+        Self::parse(text)?.condition.ok_or_else(no_condition)
     }
 
     /// Restricts the query to objects with this fragment.
@@ -174,6 +197,17 @@ pub enum TextMember {
     Owner,
 }
 
+impl TextMember {
+    /// Returns the name of the member.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::Name => "name",
+            Self::Owner => "owner",
+        }
+    }
+}
+
 /// The standard members with a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeMember {
@@ -181,6 +215,16 @@ pub enum TimeMember {
     CreationTime,
     /// `lastUpdated`
     LastUpdated,
+}
+
+impl TimeMember {
+    /// Returns the name of the member.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CreationTime => "creationTime",
+            Self::LastUpdated => "lastUpdated",
+        }
+    }
 }
 
 /// The name of a fragment and of members inside it; it has at least one name.

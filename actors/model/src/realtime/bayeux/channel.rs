@@ -117,6 +117,16 @@ impl fmt::Display for FamilyChannel {
     }
 }
 
+/// The channel of the members of a group (B-39).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupChannel(pub Channel);
+
+impl fmt::Display for GroupChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/{GROUP_PREFIX}{}", self.0.resource.word(), self.0.id)
+    }
+}
+
 /// The two endpoints, each with its own channels (B-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
@@ -135,6 +145,8 @@ pub enum Pattern {
     All(Resource),
     /// `/alarmsWithChildren/208`: the alarms of the object and of all descendants (B-19b).
     WithChildren(Channel),
+    /// `/alarms/group:208`: the alarms of the devices that are members of the group (B-39).
+    Group(Channel),
     /// `/208` on the operations endpoint: new operations for an agent.
     Agent(ManagedObjectId),
     /// `/module/statement` or `/module/*`: the output of an event-processing module.
@@ -146,6 +158,8 @@ pub enum Pattern {
     },
 }
 
+/// What precedes the id of a group in its channels (B-39).
+const GROUP_PREFIX: &str = "group:";
 /// The maximum number of bytes of a channel name: enough for the names of a module and a statement.
 const MAX_CHANNEL: usize = 2048;
 
@@ -156,6 +170,7 @@ impl fmt::Display for Pattern {
             Self::Exact(channel) => channel.fmt(f),
             Self::All(resource) => write!(f, "/{}/*", resource.word()),
             Self::WithChildren(channel) => FamilyChannel(*channel).fmt(f),
+            Self::Group(channel) => GroupChannel(*channel).fmt(f),
             Self::Agent(id) => write!(f, "/{id}"),
             Self::Module { module, statement } => {
                 write!(f, "/{module}/{}", statement.as_deref().unwrap_or("*"))
@@ -175,10 +190,10 @@ impl Pattern {
             })
     }
 
-    /// Returns whether it names an object, or all objects.
+    /// Returns whether it names an object, or all objects. The channel of a group names the group.
     pub fn concerns(&self, object: ManagedObjectId) -> bool {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) => channel.id == object,
+            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => channel.id == object,
             Self::Agent(id) => *id == object,
             Self::All(_) => true,
             Self::Module { .. } => false,
@@ -206,9 +221,11 @@ impl Pattern {
         let resource = Resource::WORDS.iter().find(|(word, _)| *word == first).map(|(_, resource)| *resource);
         match (resource, second) {
             (Some(resource), "*") => Some(Self::All(resource)),
-            (Some(resource), id) => {
-                let id = ManagedObjectId::parse(id).ok()?;
-                Some(Self::Exact(Channel { resource, id }))
+            (Some(resource), name) => {
+                let group = name.strip_prefix(GROUP_PREFIX);
+                let id = ManagedObjectId::parse(group.unwrap_or(name)).ok()?;
+                let kind = if group.is_some() { Self::Group } else { Self::Exact };
+                Some(kind(Channel { resource, id }))
             }
             (None, _) if first == "meta" || first == "service" => None,
             (None, "*") => is_name(first).then(|| Self::Module { module: first.into(), statement: None }),
@@ -220,7 +237,9 @@ impl Pattern {
     /// Returns the role that may subscribe (B-01).
     pub fn role(&self) -> &'static str {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) => channel.resource.role(),
+            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => {
+                channel.resource.role()
+            }
             Self::All(resource) => resource.role(),
             Self::Agent(_) => role::DEVICE_CONTROL_READ,
             Self::Module { .. } => role::NOTIFICATION_READ,
@@ -230,7 +249,9 @@ impl Pattern {
     /// Returns the resource of its channels; `None` for channels without one.
     pub fn resource(&self) -> Option<Resource> {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.resource),
+            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => {
+                Some(channel.resource)
+            }
             Self::All(resource) => Some(*resource),
             Self::Agent(_) | Self::Module { .. } => None,
         }
@@ -242,7 +263,8 @@ impl Pattern {
         match self {
             Self::Exact(channel) | Self::WithChildren(channel) => Some((channel.id, channel.resource.api())),
             Self::Agent(id) => Some((*id, Api::Operation)),
-            Self::All(_) | Self::Module { .. } => None,
+            // A right to the group is none to its members.
+            Self::All(_) | Self::Group(_) | Self::Module { .. } => None,
         }
     }
 }
@@ -275,6 +297,15 @@ mod tests {
                 Some(Pattern::WithChildren(Channel { resource: Resource::Alarms, id })),
             ),
             (Realtime, "/alarmsWithChildren/*", None),
+            (
+                Realtime,
+                "/measurements/group:208",
+                Some(Pattern::Group(Channel { resource: Resource::Measurements, id })),
+            ),
+            (Realtime, "/alarms/group:*", None),
+            (Realtime, "/alarms/group:", None),
+            (Realtime, "/alarms/group:group:208", None),
+            (Realtime, "/alarmsWithChildren/group:208", None),
             (Realtime, "/208", None),
             (Operations, "/alarms/208", None),
             (Realtime, "/alarms/**", None),

@@ -22,7 +22,7 @@ pub(super) fn holds(condition: &Condition, content: &Content<'_>) -> bool {
         }
         Condition::Compare(path, operator, value) => compares(path, *operator, value, content),
         Condition::Has(path) => content.any_at(path.segments(), &|_| true),
-        // The parser of filters rejects it.
+        // The parser of filters rejects it, and so does a membership.
         Condition::InGroup(_) => false,
     }
 }
@@ -36,18 +36,24 @@ fn compares(path: &Path, operator: Operator, value: &Value, content: &Content<'_
             let is_found = |found: &Found<'_>| is(found, operator, value, content);
             compares_at(path.segments(), operator, value, content, &is_found)
         }
-        Path::Instant(path) => match value {
-            Value::Instant(value) => any(path.segments(), content, &|found| {
-                let order = |found: Timestamp| found.instant().cmp(&value.instant());
-                instant(found).is_some_and(|found| is_in_order(order(found), operator))
-            }),
-            Value::Null if operator == Operator::Equal => {
-                !any(path.segments(), content, &|found| instant(found).is_some())
-            }
-            _ => false,
-        },
+        Path::Instant(path) => is_at(path.segments(), operator, value, content),
         // The parser of filters takes these for members like any other.
-        Path::Text(_) | Path::Time(_) => false,
+        Path::Text(member) => compares_at(&[member.name()], operator, value, content, &|found| {
+            is(found, operator, value, content)
+        }),
+        Path::Time(member) => is_at(&[member.name()], operator, value, content),
+    }
+}
+
+/// Compares the timestamps at a path.
+fn is_at<S: AsRef<str>>(path: &[S], operator: Operator, value: &Value, content: &Content<'_>) -> bool {
+    match value {
+        Value::Instant(value) => any(path, content, &|found| {
+            let order = |found: Timestamp| found.instant().cmp(&value.instant());
+            instant(found).is_some_and(|found| is_in_order(order(found), operator))
+        }),
+        Value::Null if operator == Operator::Equal => !any(path, content, &|found| instant(found).is_some()),
+        _ => false,
     }
 }
 

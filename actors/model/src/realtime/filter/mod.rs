@@ -7,6 +7,7 @@ mod comparison;
 mod content;
 mod decimal;
 mod interned;
+mod membership;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::devices::inventory_query::{Condition, Subject};
 use crate::error::Result;
 pub use content::Content;
+pub use membership::Membership;
 
 /// The most values of a notification that one filter looks at. A filter that had to look at more matches, so that
 /// nothing is lost, and so that no notification and no filter takes long.

@@ -19,7 +19,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::devices::bulk::steps::{DELETE_TARGETS, Held, begin_within, held};
-use crate::devices::bulk::targets::Members;
+use crate::devices::groups::Members;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
 use crate::{Database, PATIENCE, until_uncontended};

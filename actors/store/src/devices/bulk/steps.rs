@@ -19,7 +19,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{Json, ToSql};
 
 use crate::data::operations::{QueueOperation, Queued, ToQueue};
-use crate::devices::bulk::targets::Members;
+use crate::devices::groups::Members;
 use crate::leases::Hold;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::publications::Ended;

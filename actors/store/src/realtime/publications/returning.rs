@@ -84,8 +84,9 @@ impl Database {
         Ok(())
     }
 
-    /// Waits until all notifications have arrived that are committed by now: sends one and waits for it.
-    async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
+    /// Waits until all notifications have arrived that are committed by now: sends one and waits for it. The caller
+    /// holds `joining`.
+    pub(super) async fn wait_for_notifications(&self, state: &SharedTenant) -> Result<()> {
         let (channel, payloads) = (channel(&state.tenant), self.publications.payloads(None, &[]));
         let (sender, came) = oneshot::channel();
         let signed: Vec<_> = payloads.iter().map(|payload| self.signatures.sign(&channel, payload)).collect();

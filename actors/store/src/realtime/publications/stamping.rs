@@ -72,6 +72,26 @@ impl Database {
         if !self.publications.is_alone() {
             ensure_new_servers(&*self.loader().await?, "do not say what a list shows").await?;
         }
+        self.begin_stamping_here(tenant).await
+    }
+
+    /// Waits until everything is delivered at this server that transactions have published for a tenant and that are
+    /// committed by now. The caller [subscribes](Self::subscribe) to the tenant before.
+    ///
+    /// # Errors
+    /// `Unavailable` when transactions run for a long time, or when the database is not reachable. `Database`.
+    pub async fn wait_for_deliveries(&self, tenant: &TenantId) -> Result<()> {
+        // What is delivered without the database either was before this returns, or its transaction begins later.
+        drop(self.begin_stamping_here(tenant).await?);
+        let state = self.publications.tenants.get(tenant);
+        let _joining = state.joining.lock().await;
+        if state.is_subscribed.load(Ordering::Acquire) && !self.publications.is_alone() {
+            self.wait_for_notifications(&state).await?;
+        }
+        Ok(())
+    }
+
+    async fn begin_stamping_here(&self, tenant: &TenantId) -> Result<Stamping> {
         let state = self.publications.tenants.get(tenant);
         state.stampings.fetch_add(1, Ordering::SeqCst);
         let (stamping, begun) = (Stamping(state.clone()), Instant::now());
