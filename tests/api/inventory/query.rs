@@ -1,6 +1,6 @@
 //! The query language (I-08).
 
-use platform_model::realtime::filter::{Content, NotificationFilter};
+use platform_model::realtime::filter::{Content, Membership, NotificationFilter};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
@@ -193,6 +193,17 @@ fn notified(filter: &str, objects: &[Value]) -> Vec<String> {
     objects.iter().filter(matches).map(|object| object["id"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Returns the ids of the objects that would be members of a group with this query if they were devices (B-39).
+fn members_of(query: &str, objects: &[Value]) -> Vec<String> {
+    let membership = Membership::of_query(query).unwrap();
+    let includes = |object: &&Value| {
+        let mut device = (*object).clone();
+        device["plat_IsDevice"] = json!({});
+        membership.includes(&Content::of(&device.to_string())).unwrap()
+    };
+    objects.iter().filter(includes).map(|object| object["id"].as_str().unwrap().to_owned()).collect()
+}
+
 #[tokio::test]
 async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
     let (server, admin) = TestServer::shared().await.with_admin();
@@ -226,6 +237,7 @@ async fn any_condition_finds_what_a_plain_reading_of_it_finds() {
         // A filter of notifications has no condition that needs the database.
         if !text.contains("bygroupid(") {
             assert_eq!(notified(&text, &objects), given, "{text} as a filter of notifications");
+            assert_eq!(members_of(&text, &objects), given, "{text} as the query of a group");
         }
         hits += usize::from(!expected.is_empty() && expected.len() < objects.len());
     }

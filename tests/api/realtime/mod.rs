@@ -8,6 +8,7 @@ mod endpoints;
 mod errors;
 mod families;
 mod filters;
+mod groups;
 mod handshake;
 mod keep_alive;
 mod overflow;

@@ -228,6 +228,20 @@ async fn subscription_to_a_family_moves_without_a_gap() {
 }
 
 #[tokio::test]
+async fn subscription_to_a_group_moves_without_a_gap() {
+    let [a, b] = TestServer::start_two().await;
+    let callers = [a.admin(), b.admin()];
+    let device = callers[0].create_device("pump").await;
+    let group = json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": "name eq 'pump'"});
+    let group = callers[0].create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned();
+    let at_a = callers[0].listen(&format!("/alarms/group:{group}")).await;
+    let sessions = [callers[1].resume(&at_a.client), at_a];
+    let (raised, received) =
+        tokio::join!(raise(&callers, &device, 100, "t"), receive_in_turn(&sessions, 100));
+    assert_eq!(received, raised);
+}
+
+#[tokio::test]
 async fn user_without_the_right_to_a_channel_cannot_take_a_session_along() {
     let [a, b] = TestServer::start_two().await;
     let joe = a.user_with("joe", &["ROLE_ALARM_READ"]).await;
