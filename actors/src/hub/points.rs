@@ -1,7 +1,8 @@
 //! Points in the order of publications. A function at a point runs after all earlier publications have been sent to
 //! their sessions, and before all later ones.
 //!
-//! Notifications to families wait for look-ups, and those to groups for their members. While a point waits for these, all later publications wait behind it.
+//! Notifications to families wait for look-ups, and those to groups for the members. While a point waits for these, all
+//! later publications wait behind it.
 
 use std::collections::VecDeque;
 

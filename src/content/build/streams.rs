@@ -92,7 +92,7 @@ impl Assembly<'_> {
         self.servers.keys().filter(of_endpoint).map(|name| named("servers", name)).collect()
     }
 
-    /// Adds the channel of a kind of objects, and that of an object and all below it.
+    /// Adds the channel of a kind of objects, that of the members of a group, and that of an object and all below it.
     fn add_resource(&mut self, word: &str, resource: &Value) {
         let [schema, noun] = [&resource["schema"], &resource["noun"]].map(text);
         let message = format!("{schema}Notification");
@@ -122,6 +122,7 @@ impl Assembly<'_> {
             "sends": {message.clone(): format!("What happened to {noun}.")},
         });
         self.add_channel(word, &own);
+        self.add_group(word, own.clone());
         if let Some(family) = resource["family"].as_str() {
             let mut own = own;
             own["address"] = format!("/{family}/{{id}}").into();
@@ -130,6 +131,19 @@ impl Assembly<'_> {
             own["or"] = "ownership of the managed object, or a device permission".into();
             self.add_channel(family, &own);
         }
+    }
+
+    /// Adds the channel of a kind of objects of the members of a group.
+    fn add_group(&mut self, word: &str, mut own: Value) {
+        own["address"] = format!("/{word}/group:{{id}}").into();
+        own["description"] = format!(
+            "The same as `/{word}/{{id}}`, of the devices that are members of a group when it happens. On the channel \
+             of managed objects, `ext` says whether the device is a member then."
+        )
+        .into();
+        own["parameters"] = json!({"id": "The id of a static or dynamic group."});
+        own["or"] = Value::Null;
+        self.add_channel(&format!("{word}OfGroup"), &own);
     }
 
     /// Adds a meta channel, to which clients send and on which they get the reply.

@@ -87,7 +87,7 @@ fn word(resource: Resource) -> &'static str {
 
 #[test]
 fn document_of_streams_has_the_channels_of_the_server_with_their_roles() {
-    let (mut own, mut families) = (BTreeSet::new(), BTreeSet::new());
+    let (mut own, mut groups, mut families) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for (name, channel) in STREAMS["channels"].as_object().unwrap() {
         let Some(address) = channel["address"].as_str().filter(|address| !address.starts_with("/meta/"))
         else {
@@ -111,11 +111,12 @@ fn document_of_streams_has_the_channels_of_the_server_with_their_roles() {
         assert_eq!(operation.unwrap()["x-required-roles"], json!([pattern.role()]), "{name}");
         match pattern {
             Pattern::Exact(channel) => drop(own.insert(word(channel.resource))),
+            Pattern::Group(channel) => drop(groups.insert(word(channel.resource))),
             Pattern::WithChildren(channel) => drop(families.insert(word(channel.resource))),
             _ => {}
         }
     }
-    assert_eq!(own.len(), Resource::COUNT, "{own:?}");
+    assert_eq!((own.len(), &groups), (Resource::COUNT, &own));
     // A first segment is that of a family exactly if no wildcard of it exists.
     let has_family =
         |word: &&&str| Pattern::parse(Endpoint::Realtime, &format!("/{word}WithChildren/*")).is_none();

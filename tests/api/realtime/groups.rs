@@ -3,13 +3,6 @@
 use super::*;
 use crate::harness::operations::create_agent;
 
-/// A dynamic group of the devices with this condition.
-async fn group_of(caller: &Caller, query: &str) -> String {
-    let group =
-        json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
-    caller.create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned()
-}
-
 async fn change(caller: &Caller, object: &str, change: Value) {
     caller.put(&format!("{OBJECTS}/{object}"), &change).await.expect(200);
 }
@@ -47,9 +40,9 @@ fn memberships(received: &[Value]) -> Vec<(String, String, bool)> {
 async fn only_members_are_heard_on_each_of_its_channels() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, fan) = (create_agent(&admin, "pump").await, create_agent(&admin, "fan").await);
-    // The query matches it, but it is no device.
+    // The query matches this object, which is not a device.
     let model = admin.create(OBJECTS, &json!({"name": "pump"})).await["id"].as_str().unwrap().to_owned();
-    let group = group_of(&admin, "name eq 'pu*'").await;
+    let group = admin.create_dynamic_group("name eq 'pu*'").await;
     let session = admin.session().await;
     for kind in ["alarms", "events", "measurements", "operations", "managedobjects"] {
         let reply = session.subscribe(&format!("/{kind}/group:{group}")).await;
@@ -84,7 +77,7 @@ async fn only_members_are_heard_on_each_of_its_channels() {
 async fn devices_enter_and_leave_with_the_change_that_makes_them_members() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, other) = (admin.create_device("pump").await, admin.create_device("other").await);
-    let group = group_of(&admin, "acme_Site.city eq 'Ulm' or acme_Always eq true").await;
+    let group = admin.create_dynamic_group("acme_Site.city eq 'Ulm' or acme_Always eq true").await;
     change(&admin, &other, json!({"acme_Always": true})).await;
     let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
     let objects = admin.listen(&format!("/managedobjects/group:{group}")).await;
@@ -119,7 +112,7 @@ async fn devices_enter_and_leave_with_the_change_that_makes_them_members() {
 async fn change_that_no_session_is_notified_of_makes_a_member_all_the_same() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, other) = (admin.create_device("pump").await, admin.create_device("member").await);
-    let group = group_of(&admin, "acme_On eq true or name eq 'member'").await;
+    let group = admin.create_dynamic_group("acme_On eq true or name eq 'member'").await;
     let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
     let path = format!("{OBJECTS}/{pump}");
 
@@ -139,7 +132,7 @@ async fn change_that_no_session_is_notified_of_makes_a_member_all_the_same() {
 async fn change_of_the_query_changes_the_members() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, fan) = (admin.create_device("pump").await, admin.create_device("fan").await);
-    let group = group_of(&admin, "name eq 'pump'").await;
+    let group = admin.create_dynamic_group("name eq 'pump'").await;
     let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
     let objects = admin.listen(&format!("/managedobjects/group:{group}")).await;
     admin.raise_alarm(&fan, "unheard").await;
@@ -168,7 +161,7 @@ async fn links_decide_about_static_groups_and_queries_that_name_groups() {
     link(&admin, &hall, &row).await;
     let (member, pump) = (admin.create_device("member").await, admin.create_device("pump").await);
     link(&admin, &row, &member).await;
-    let named = group_of(&admin, &format!("bygroupid({row})")).await;
+    let named = admin.create_dynamic_group(&format!("bygroupid({row})")).await;
 
     for group in [&hall, &named] {
         let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
@@ -186,9 +179,9 @@ async fn links_decide_about_static_groups_and_queries_that_name_groups() {
 #[tokio::test]
 async fn group_has_to_exist_and_the_role_has_to_be_held() {
     let (server, admin, owner) = TestServer::shared().await.with_owner().await;
-    let group = group_of(&admin, "name eq 'pump'").await;
-    let own = group_of(&owner, "has(plat_IsDevice)").await;
-    let (device, invalid) = (admin.create_device("pump").await, group_of(&admin, "name =").await);
+    let group = admin.create_dynamic_group("name eq 'pump'").await;
+    let own = owner.create_dynamic_group("has(plat_IsDevice)").await;
+    let (device, invalid) = (admin.create_device("pump").await, admin.create_dynamic_group("name =").await);
     let reader = server.user_with("reader", &["ROLE_ALARM_READ"]).await.session().await;
     let permitted = server.user_permitted("permitted", &own, &["ALARM:*:READ"]).await.session().await;
     let owner = owner.session().await;
@@ -214,7 +207,7 @@ async fn group_has_to_exist_and_the_role_has_to_be_held() {
 async fn filter_units_and_wildcards_apply_beside_groups() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, fan) = (admin.create_device("pump").await, admin.create_device("fan").await);
-    let group = group_of(&admin, "name eq 'pump'").await;
+    let group = admin.create_dynamic_group("name eq 'pump'").await;
     let session = admin.session().await;
     let filter = json!({"com.platform.filter": "type eq 'hot' or type eq 'last'"});
     let subscription = json!({"subscription": format!("/alarms/group:{group}"), "ext": filter});
@@ -240,7 +233,10 @@ async fn filter_units_and_wildcards_apply_beside_groups() {
 async fn group_of_another_tenant_is_unknown() {
     let server = TestServer::start_with_tenant("t2", "t2.example.com").await;
     let (main, other) = (server.admin(), server.caller("t2/admin", crate::harness::ADMIN_PASSWORD));
-    let (group, own) = (group_of(&main, "name eq 'pump'").await, group_of(&other, "name eq 'pump'").await);
+    let (group, own) = (
+        main.create_dynamic_group("name eq 'pump'").await,
+        other.create_dynamic_group("name eq 'pump'").await,
+    );
     let session = other.session().await;
     assert_eq!(session.subscribe(&format!("/alarms/group:{group}")).await["error"], "403::subscribe_denied");
     assert_eq!(session.subscribe(&format!("/alarms/group:{own}")).await["successful"], true);
@@ -257,7 +253,7 @@ async fn group_of_another_tenant_is_unknown() {
 async fn nothing_of_a_member_is_missed_while_others_enter_and_leave() {
     let [a, b] = TestServer::start_two().await;
     let callers = [a.admin(), b.admin()];
-    let group = group_of(&callers[0], "acme_In eq true").await;
+    let group = callers[0].create_dynamic_group("acme_In eq true").await;
     let (member, restless) = (callers[0].create_device("m").await, callers[0].create_device("r").await);
     change(&callers[0], &member, json!({"acme_In": true})).await;
     let channel = format!("/events/group:{group}");

@@ -232,8 +232,7 @@ async fn subscription_to_a_group_moves_without_a_gap() {
     let [a, b] = TestServer::start_two().await;
     let callers = [a.admin(), b.admin()];
     let device = callers[0].create_device("pump").await;
-    let group = json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": "name eq 'pump'"});
-    let group = callers[0].create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned();
+    let group = callers[0].create_dynamic_group("name eq 'pump'").await;
     let at_a = callers[0].listen(&format!("/alarms/group:{group}")).await;
     let sessions = [callers[1].resume(&at_a.client), at_a];
     let (raised, received) =

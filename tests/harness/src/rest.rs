@@ -146,6 +146,13 @@ impl Caller {
         device["id"].as_str().unwrap().to_owned()
     }
 
+    /// Creates a group of the devices that match a query; returns its id.
+    pub async fn create_dynamic_group(&self, query: &str) -> String {
+        let group =
+            json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
+        self.create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned()
+    }
+
     /// Raises or repeats an alarm; returns it.
     pub async fn raise_alarm(&self, source: &str, kind: &str) -> Value {
         self.create("/alarm/alarms", &alarm_of(source, kind)).await

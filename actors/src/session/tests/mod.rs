@@ -275,6 +275,13 @@ async fn family_that_cannot_be_looked_up_ends_its_sessions_instead_of_leaving_a_
 }
 
 #[actix::test]
+async fn group_whose_members_cannot_be_read_ends_its_sessions_instead_of_leaving_a_gap() {
+    let group = Channel { resource: Resource::Alarms, id: ManagedObjectId(6) };
+    let answer = publish_to(Pattern::Group(group)).await;
+    assert_eq!(answer.error.as_deref(), Some(error::UNKNOWN_CLIENT));
+}
+
+#[actix::test]
 async fn ancestors_are_not_read_without_subscriptions_to_families() {
     let answer = publish_to(Pattern::All(Resource::Alarms)).await;
     assert_eq!(texts(&answer).len(), 1);

@@ -33,7 +33,7 @@ pub(crate) struct Members {
 /// The members of a group at one moment.
 #[derive(Debug)]
 pub struct GroupMembers {
-    /// What makes a device a member.
+    /// The condition under which a device is a member.
     pub membership: Membership,
     /// The members in no particular order.
     pub ids: Vec<ManagedObjectId>,
@@ -63,7 +63,7 @@ pub(crate) async fn find(
     }))
 }
 
-/// Returns what makes a device a member of a group; `None` if there is no such group (B-39).
+/// Returns the condition under which a device is a member of a group; `None` if there is no such group (B-39).
 ///
 /// # Errors
 /// `Invalid` for a dynamic group with an invalid query; `Timeout`, `Unavailable` or `Database`.

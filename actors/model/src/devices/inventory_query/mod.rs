@@ -5,8 +5,8 @@
 //! is compared with, compares as false; `not` and `ne` are the exact negations. When a path contains an array or ends
 //! at one, any matching element suffices. Texts are compared by code points, case-sensitively.
 //!
-//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11), which are also compared in
-//! memory (B-39), and the notifications of a subscription (B-35).
+//! The same conditions select the members of a dynamic group (`plat_DeviceQueryString`, I-11) and, in memory, the
+//! notifications of a subscription (B-35) and those of a group (B-39).
 
 mod parser;
 mod paths;

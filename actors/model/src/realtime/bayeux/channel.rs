@@ -158,7 +158,7 @@ pub enum Pattern {
     },
 }
 
-/// What precedes the id of a group in its channels (B-39).
+/// The text before the id of a group in its channels (B-39).
 const GROUP_PREFIX: &str = "group:";
 /// The maximum number of bytes of a channel name: enough for the names of a module and a statement.
 const MAX_CHANNEL: usize = 2048;

@@ -1,4 +1,4 @@
-//! What makes a device a member of a group (I-11, K-03).
+//! The condition under which a device is a member of a group (I-11, K-03).
 
 use super::comparison;
 use super::content::Content;
@@ -6,12 +6,12 @@ use crate::devices::inventory_query::{Condition, InventoryQuery};
 use crate::error::Result;
 use crate::naming::naming;
 
-/// What makes a device a member of a group.
+/// The condition under which a device is a member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Membership {
     /// The links of a static group, which only the database knows.
     Links,
-    /// The query of a dynamic group that names other groups, which only the database can answer.
+    /// The query of a dynamic group that names other groups, which only the database can evaluate.
     LinksAndMembers,
     /// The query of a dynamic group: the device has these members, whatever other objects there are.
     Members(Condition),

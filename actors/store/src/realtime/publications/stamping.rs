@@ -81,7 +81,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` when transactions run for a long time, or when the database is not reachable. `Database`.
     pub async fn wait_for_deliveries(&self, tenant: &TenantId) -> Result<()> {
-        // What is delivered without the database either was before this returns, or its transaction begins later.
+        // Publications that do not pass through the database are delivered now, or their transactions began later.
         drop(self.begin_stamping_here(tenant).await?);
         let state = self.publications.tenants.get(tenant);
         let _joining = state.joining.lock().await;

@@ -1,13 +1,16 @@
-//! Subscriptions to groups: `/alarms/group:<id>` receives the notifications of the devices that are members of the group
-//! when they are published (B-39).
+//! Subscriptions to groups: `/alarms/group:<id>` receives the notifications of the devices that are members of the
+//! group when they are published (B-39).
 //!
 //! The members of a group are read when its first subscription begins. From then on, published changes of devices say
-//! who enters and who leaves, because the query of the group is compared with the device in memory. Nothing is looked up
-//! for a notification. Groups whose members depend on links are read again after each change of links.
+//! which of them enter and leave, because the query of the group is compared with the device in memory. Nothing is
+//! looked up for a notification. Groups whose members depend on links are read again after each change of links.
 //!
 //! While members are read, the notifications that may concern the group wait, and those of other subscriptions do not.
-//! Before these are judged, everything has been delivered that was committed before the members were read. A change that
-//! waited may be older than what was read, so its device counts as a member until then, and nothing is lost.
+//! Before these are judged, everything has been delivered that was committed before the members were read. A change
+//! that waited may be older than what was read, so its device counts as a member until then, and nothing is lost.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -57,7 +60,7 @@ struct Group {
     channels: usize,
     membership: Membership,
     members: Ids,
-    /// What waits while the members are read.
+    /// The reading of the members that is under way.
     reading: Option<Reading>,
 }
 
@@ -197,7 +200,7 @@ impl Groups {
     /// a member then. `None` if nobody waits for these members any more.
     ///
     /// # Errors
-    /// Why the members are not known.
+    /// The error of the reading, or `Invalid` for too many members.
     fn finish_reading(&mut self, read: Read) -> Result<Option<Vec<(Publish, bool)>>> {
         let Read { group: id, number, members } = read;
         let Some(group) = self.subscribed.get_mut(&id) else { return Ok(None) };
@@ -221,22 +224,7 @@ impl Groups {
         };
         group.membership = membership;
         group.members = ids.into_iter().collect();
-        // What was read may show these changes already.
-        let changed = reading.waiting.iter().filter(|publish| changes(publish));
-        let mut uncertain: Ids = changed.map(|publish| publish.source).collect();
-        let mut judged = Vec::new();
-        for publish in reading.waiting {
-            let is_uncertain = uncertain.contains(&publish.source);
-            if changes(&publish) {
-                uncertain.remove(&publish.source);
-            }
-            let json = object_of(&publish);
-            let object = json.as_deref().map(Content::of);
-            if let Some(is_member) = group.judge(id, &publish, object.as_ref(), is_uncertain) {
-                drop(object);
-                judged.push((publish, is_member));
-            }
-        }
+        let judged = group.judge_all(id, reading.waiting);
         if reading.is_outdated {
             self.begin_reading(id, false);
         }
@@ -265,6 +253,23 @@ fn object_of(publish: &Publish) -> Option<String> {
 }
 
 impl Group {
+    /// Judges the publications that waited for the members, which may show their changes already.
+    fn judge_all(&mut self, id: ManagedObjectId, waiting: Vec<Publish>) -> Vec<(Publish, bool)> {
+        let changed = waiting.iter().filter(|publish| changes(publish));
+        let mut uncertain: Ids = changed.map(|publish| publish.source).collect();
+        let judge = |publish: Publish| {
+            let is_uncertain = uncertain.contains(&publish.source);
+            if changes(&publish) {
+                uncertain.remove(&publish.source);
+            }
+            let json = object_of(&publish);
+            let object = json.as_deref().map(Content::of);
+            let is_member = self.judge(id, &publish, object.as_ref(), is_uncertain)?;
+            Some((publish, is_member))
+        };
+        waiting.into_iter().filter_map(judge).collect()
+    }
+
     /// Notes whether the source of a publication is a member now. Returns it if the group receives the publication: the
     /// source is a member, was one, or is the group itself.
     fn judge(
