@@ -47,8 +47,7 @@ use notification::NotificationForms;
 use points::{Waiting, WaitingLine};
 pub(crate) use subscription_counts::SubscriptionCounts;
 
-/// A change that is published to all subscriptions to its channel, if its mode sends notifications. Other changes of
-/// managed objects only say who is a member of a group.
+/// A change that is published to all subscriptions to its channel.
 #[derive(Debug, Clone)]
 pub(crate) struct Publish {
     pub(crate) source: ManagedObjectId,
@@ -141,9 +140,6 @@ impl NotificationHub {
 
     fn publish_in(&self, subscriptions: &mut Subscriptions, mut publish: Publish) {
         publish.in_groups = subscriptions.publish_to_groups(&publish);
-        if !publish.mode.notifies() {
-            return;
-        }
         match subscriptions.families.place(publish) {
             Placement::Ready(publish, lineage) => subscriptions.deliver(&publish, lineage.as_ref()),
             Placement::Waiting => self.look_up(subscriptions),

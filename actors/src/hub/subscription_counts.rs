@@ -16,11 +16,11 @@ struct Counts {
     resources: [AtomicUsize; Resource::COUNT],
     agents: AtomicUsize,
     modules: AtomicUsize,
-    groups: AtomicUsize,
 }
 
 impl SubscriptionCounts {
-    /// Returns whether any channel of this resource has subscriptions.
+    /// Returns whether any channel of this resource has subscriptions. The channels of groups count for managed objects
+    /// too, whose changes decide about members (B-39).
     pub(crate) fn has_subscriptions(&self, resource: Resource) -> bool {
         self.0.resources[resource as usize].load(Ordering::Acquire) > 0
     }
@@ -35,20 +35,9 @@ impl SubscriptionCounts {
         self.0.modules.load(Ordering::Acquire) > 0
     }
 
-    /// Returns whether any group has subscriptions, so that each stored change of a device is needed (B-39).
-    pub(crate) fn has_group_subscriptions(&self) -> bool {
-        self.0.groups.load(Ordering::Acquire) > 0
-    }
-
-    /// Returns whether the hub needs a change of this resource, in whatever mode.
-    pub(crate) fn has_subscriptions_or_groups(&self, resource: Resource) -> bool {
-        self.has_subscriptions(resource)
-            || resource == Resource::ManagedObjects && self.has_group_subscriptions()
-    }
-
     /// Returns whether there are subscriptions at all.
     pub(crate) fn has_any(&self) -> bool {
-        let Counts { resources, agents, modules, groups: _ } = &*self.0;
+        let Counts { resources, agents, modules } = &*self.0;
         resources.iter().chain([agents, modules]).any(|count| count.load(Ordering::SeqCst) > 0)
     }
 
@@ -72,8 +61,8 @@ impl SubscriptionCounts {
             Pattern::Module { .. } => Some(&self.0.modules),
             _ => pattern.resource().map(|resource| &self.0.resources[resource as usize]),
         };
-        let groups = matches!(pattern, Pattern::Group(_)).then_some(&self.0.groups);
-        count.into_iter().chain(groups)
+        let members = &self.0.resources[Resource::ManagedObjects as usize];
+        count.into_iter().chain(matches!(pattern, Pattern::Group(_)).then_some(members))
     }
 }
 

@@ -168,14 +168,13 @@ impl WriteContext {
         transaction: Option<TransactionId>,
     ) {
         self.deliver_to_modules(source, &change, cause);
-        let (resource, mode) = (change.resource(), cause.mode);
-        if mode.notifies() {
-            crate::metrics::PUBLISHED.increment(1);
-            self.consumers.published(resource, source);
-        } else {
-            self.trace_change(source, &change, |change| TraceEvent::NotPublished(change, mode));
+        let mode = cause.mode;
+        if !mode.notifies() {
+            return self.trace_change(source, &change, |change| TraceEvent::NotPublished(change, mode));
         }
-        if self.subscription_counts.has_subscriptions_or_groups(resource) {
+        crate::metrics::PUBLISHED.increment(1);
+        self.consumers.published(change.resource(), source);
+        if self.subscription_counts.has_subscriptions(change.resource()) {
             let (links, traced) = (cause.links.clone(), self.traced(source, &change));
             self.hub.publish(Publish {
                 source,
@@ -186,7 +185,7 @@ impl WriteContext {
                 traced,
                 in_groups: 0,
             });
-        } else if mode.notifies() {
+        } else {
             self.trace_change(source, &change, |change| published_to_nobody(change, cause));
         }
     }
@@ -275,12 +274,9 @@ impl WriteContext {
 
     /// Returns whether anyone at this server would receive a change of a managed object with this cause.
     pub(crate) fn has_receivers_here(&self, cause: &Cause) -> bool {
-        let counts = &self.subscription_counts;
-        let notified = cause.mode.notifies() && counts.has_subscriptions(Resource::ManagedObjects);
-        notified
-            || counts.has_group_subscriptions()
-            || self.feeds.want(InputStream::ManagedObjectUpdated)
-            || self.consumers.wait()
+        let notified =
+            cause.mode.notifies() && self.subscription_counts.has_subscriptions(Resource::ManagedObjects);
+        notified || self.feeds.want(InputStream::ManagedObjectUpdated) || self.consumers.wait()
     }
 }
 

@@ -341,9 +341,6 @@ impl Subscriptions {
     }
 
     fn deliver_to_group(&mut self, publish: &Publish, Receipt { group, is_member }: Receipt) -> u32 {
-        if !publish.mode.notifies() {
-            return 0;
-        }
         let channel = Channel { resource: publish.event.resource(), id: group };
         let Some(listeners) = self.listeners.of(&Pattern::Group(channel)) else { return 0 };
         self.last_id += 1;
