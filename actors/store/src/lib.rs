@@ -282,7 +282,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
-        migrations::run(&self.connector).await
+        migrations::run(&self.devices.pool, &self.connector).await
     }
 
     /// Returns the value that [`agree`](Self::agree) stored.
