@@ -168,10 +168,16 @@ async fn after_a_restart_devices_get_their_interval_again() {
 
 #[tokio::test]
 async fn watch_begins_with_the_first_watched_device() {
-    let server = TestServer::start_with(super::quick).await;
+    let (server, admin) = TestServer::start_with(super::quick).await.with_admin();
+    until("a sweep that finds nothing to watch", async || {
+        let state = admin.read("/health/ready?withDetails=true").await;
+        let jobs = state["jobs"].as_array().unwrap();
+        jobs.iter().any(|job| job["name"] == "silence" && job["lastResult"] == "DONE")
+    })
+    .await;
     listened_for_long(server.database()).await;
 
-    watched(&server.admin(), 10).await;
+    watched(&admin, 10).await;
 
     let since = "SELECT value::float8 > extract(epoch FROM now()) - 600 FROM deployment \
         WHERE name = 'availability watched since'";
