@@ -29,14 +29,15 @@ pub struct SilenceWatch(Option<Watch>);
 
 impl Platform {
     /// Raises an alarm for each device that became silent, and clears alarms of past silences, if it is this process's
-    /// turn. After an error the next call connects anew. Links in notifications start with `links`, because no request
-    /// causes them.
+    /// turn. It connects when the first device is watched, and after an error the next call connects anew. Links in
+    /// notifications start with `links`, because no request causes them.
     ///
     /// # Errors
     /// `Unavailable` when the connection is lost; `Database`.
     pub async fn look_for_silence(&self, watch: &mut SilenceWatch, links: &Links) -> Result<()> {
         let mut open = match watch.0.take() {
             Some(open) => open,
+            None if !Watch::is_needed(self.database()).await? => return Ok(()),
             None => self.open_silence_watch().await?,
         };
         if open.sweeps().await? {

@@ -126,14 +126,14 @@ impl Database {
         let publications =
             Arc::new(Publications::new(bus.origin(), limits.tenant_linger, signatures.clone()));
         let connector = Connector::new(url)?.marked(publications.token()).with_options(&timeout);
-        let lookup_pool = || pool(&connector.with_options(KEYED_PLANS), STATEMENTS_AT_ONCE);
-        let objects = lookup_pool()?;
+        // Few are open until many clients connect at once.
+        let look_ups = pool(&connector.with_options(KEYED_PLANS), 2 * STATEMENTS_AT_ONCE)?;
         Ok(Self {
             reads: Shared::new(&connector.with_options(READER_PLANS), connections.reads)?,
             devices: Shared::new(&connector, connections.devices)?,
-            accounts: Arc::new(SharedLookups::new(AccountLookup(lookup_pool()?))),
-            lineages: Arc::new(SharedLookups::new(LineageLookup(objects.clone()))),
-            sources: Arc::new(SharedLookups::new(SourceLookup(objects))),
+            accounts: Arc::new(SharedLookups::new(AccountLookup(look_ups.clone()))),
+            lineages: Arc::new(SharedLookups::new(LineageLookup(look_ups.clone()))),
+            sources: Arc::new(SharedLookups::new(SourceLookup(look_ups))),
             connector,
             reachable: Arc::new(AtomicBool::new(true)),
             disk: Arc::new(DiskSpace::new(limits.database_disk_bytes)),
@@ -282,7 +282,7 @@ impl Database {
     /// # Errors
     /// `Unavailable` when PostgreSQL is unreachable; `Conflict` when the schema is newer than this server.
     pub async fn migrate(&self) -> Result<()> {
-        migrations::run(&self.connector).await
+        migrations::run(&self.devices.pool, &self.connector).await
     }
 
     /// Returns the value that [`agree`](Self::agree) stored.

@@ -37,14 +37,23 @@ fn quick(settings: &mut Settings) {
     settings.limits.silence_grace = Duration::ZERO;
 }
 
-/// Waits until this number of servers watch for silent devices.
+/// Waits until this number of servers watch for silent devices. They begin with the first watched device, which this
+/// creates and deletes.
 async fn listening(database: &TestDatabase, servers: i64) {
+    let objects = "INSERT INTO managed_objects (tenant, id, owner, created_at, updated_at, fragments) \
+        VALUES ('main', 1, 'admin', now(), now(), '{}')";
+    let watched = "INSERT INTO availability (tenant, device, response_interval, last_message, counted_from) \
+        VALUES ('main', 1, 1000, now(), now())";
+    for statement in [objects, watched] {
+        database.execute(statement, &[]).await;
+    }
     let count = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' \
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     until("the watch over silent devices", async || {
         database.query(count, &[]).await[0].get::<_, i64>(0) >= servers
     })
     .await;
+    database.execute("DELETE FROM managed_objects WHERE id = 1", &[]).await;
 }
 
 /// Makes it look as if servers had been running all the time, so that devices and not the servers were silent.

@@ -167,6 +167,24 @@ async fn after_a_restart_devices_get_their_interval_again() {
 }
 
 #[tokio::test]
+async fn watch_begins_with_the_first_watched_device() {
+    let (server, admin) = TestServer::start_with(super::quick).await.with_admin();
+    until("a sweep that finds nothing to watch", async || {
+        let state = admin.read("/health/ready?withDetails=true").await;
+        let jobs = state["jobs"].as_array().unwrap();
+        jobs.iter().any(|job| job["name"] == "silence" && job["lastResult"] == "DONE")
+    })
+    .await;
+    listened_for_long(server.database()).await;
+
+    watched(&admin, 10).await;
+
+    let since = "SELECT value::float8 > extract(epoch FROM now()) - 600 FROM deployment \
+        WHERE name = 'availability watched since'";
+    until("the watch", async || server.database().query(since, &[]).await[0].get::<_, bool>(0)).await;
+}
+
+#[tokio::test]
 async fn grace_comes_on_top_of_the_interval() {
     let grace = std::time::Duration::from_secs(3600);
     let server = TestServer::start_with(|settings| {

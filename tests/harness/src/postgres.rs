@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use platform_front::secrets::password::SecretKey;
 use platform_model::limits::Limits;
 use platform_operator::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use platform_store::realtime::journal::partitions::make_partitions;
 use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
 use tokio::runtime::Handle;
@@ -91,14 +92,17 @@ fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Recei
     let url = postgres.database_url();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
-    server::first_start(&TestDatabase::at(&url_of(&url, TEMPLATE), directory));
+    let template = TestDatabase::at(&url_of(&url, TEMPLATE), directory);
+    server::first_start(&template);
+    // The server of the first start ended before it created these. Every test would create them.
+    runtime.block_on(async { make_partitions(&template.open()).await.unwrap() });
     // Verifying a password that a person chose takes a tenth of a second, which only tests of passwords need.
-    let key = SecretKey::load(&directory.join("secret.key")).unwrap().unwrap();
     let quick = format!(
-        "UPDATE users SET password_hash = '{}' WHERE tenant = 'main' AND name = 'admin'",
-        key.hash(server::ADMIN_PASSWORD)
+        "UPDATE users SET password_hash = CASE name WHEN 'devicebootstrap' THEN '{}' ELSE '{}' END",
+        template.key().hash(server::BOOTSTRAP_PASSWORD),
+        template.key().hash(server::ADMIN_PASSWORD)
     );
-    runtime.block_on(async { run(&url_of(&url, TEMPLATE), &quick).await.unwrap() });
+    runtime.block_on(async { run(template.url(), &quick).await.unwrap() });
     started.send(url.clone()).unwrap();
     let client = runtime.block_on(connect(&url)).unwrap();
     for name in unneeded {

@@ -60,9 +60,8 @@ pub(crate) struct Deployments {
     links: OnceLock<Links>,
     held: Mutex<HashMap<TenantId, Held>>,
     /// The connection by which this process holds its leases; they end with it. It belongs to no pool, so that leases
-    /// are renewed however busy the server is. The lock makes changes of leases run one after the other. `None` while
-    /// the connection is lost.
-    session: tokio::sync::Mutex<Option<ModuleSession>>,
+    /// are renewed however busy the server is. The lock makes changes of leases run one after the other.
+    session: tokio::sync::Mutex<Session>,
     /// Notified when something changed: leases and modules are then checked at once.
     due: Notify,
     /// The permits to decide a change of modules.
@@ -76,6 +75,16 @@ pub(crate) struct Deployments {
     turns: Vec<ModuleTurns>,
     requests: mpsc::Sender<OutboundRequest>,
     requested: Mutex<Option<mpsc::Receiver<OutboundRequest>>>,
+}
+
+/// The state of the connection that holds leases.
+#[derive(Debug, Default)]
+enum Session {
+    /// It was not opened yet, because no tenant has a deployed module: each one costs PostgreSQL a process.
+    #[default]
+    NotNeeded,
+    Open(ModuleSession),
+    Lost,
 }
 
 /// A tenant whose modules this process runs.
@@ -207,10 +216,14 @@ impl Deployments {
     }
 
     async fn take(self: &Arc<Self>, tenant: &TenantId) -> Result<()> {
-        let session = self.session.lock().await;
-        let Some(session) = session.as_ref().filter(|_| !self.held.lock().contains_key(tenant)) else {
+        let mut session = self.session.lock().await;
+        if self.run(tenant) {
             return Ok(());
-        };
+        }
+        if matches!(*session, Session::NotNeeded) {
+            *session = Session::Open(self.open_session().await?);
+        }
+        let Session::Open(session) = &*session else { return Ok(()) };
         let (asked, lease) = (Instant::now(), self.limits.module_lease);
         if let Some(fence) = holders::take(session, tenant, self.process, lease).await? {
             let _subscription = self.database.subscribe(tenant).await?;
@@ -249,12 +262,12 @@ impl Deployments {
     /// Gives back all leases, so that other processes continue at once. This process runs no module any more; the state
     /// of the modules is lost.
     pub(crate) async fn give_back(&self) {
-        let session = self.session.lock().await.take();
+        let session = std::mem::replace(&mut *self.session.lock().await, Session::Lost);
         let held: Vec<(TenantId, Held)> = self.held.lock().drain().collect();
         let own: Vec<ModuleHold> = held.iter().map(|(tenant, held)| held.to_hold(tenant)).collect();
         held.iter().for_each(|(_, held)| held.end());
         // Without a connection the leases have ended already.
-        let Some(session) = session else { return };
+        let Session::Open(session) = session else { return };
         if let Err(error) = holders::give_back(&session, &own).await {
             tracing::warn!(%error, "leases of modules could not be given back and last until they expire");
         }

@@ -15,9 +15,9 @@ use platform_store::applications::modules::holders::{
 use platform_store::applications::modules::session::ModuleSession;
 use tokio::time::{sleep, timeout};
 
-use super::Deployments;
 use super::hold::Hold;
 use super::runner::Reconcile;
+use super::{Deployments, Session};
 
 /// The time for which changes that come close together are collected, to be handled together.
 const TOGETHER: Duration = Duration::from_millis(20);
@@ -63,13 +63,16 @@ impl Deployments {
     /// watched.
     async fn check_leases(self: &Arc<Self>, lost: LostConnection) -> Result<usize> {
         let mut own = self.session.lock().await;
-        let (session, lost) = match own.take().filter(|session| !session.is_over()) {
-            Some(session) => (session, LostConnection::IsGone),
-            None => (self.open_session().await?, lost),
+        if matches!(*own, Session::NotNeeded) && !holders::are_any_deployed(&self.database).await? {
+            return Ok(0);
+        }
+        let (session, lost) = match std::mem::replace(&mut *own, Session::Lost) {
+            Session::Open(session) if !session.is_over() => (session, LostConnection::IsGone),
+            _ => (self.open_session().await?, lost),
         };
         let checked = timeout(self.limits.module_lease, self.check_over(&session, lost)).await;
         if checked.is_ok() {
-            *own = Some(session);
+            *own = Session::Open(session);
         } else {
             // The connection does not respond any more and is closed here, so the leases held by it may be taken over.
             self.lapse();
@@ -87,7 +90,7 @@ impl Deployments {
         Ok(taken)
     }
 
-    async fn open_session(self: &Arc<Self>) -> Result<ModuleSession> {
+    pub(super) async fn open_session(self: &Arc<Self>) -> Result<ModuleSession> {
         let deployments = Arc::downgrade(self);
         let ended = move || {
             if let Some(deployments) = deployments.upgrade() {

@@ -101,7 +101,7 @@ fn ancestor(row: &Row) -> Ancestor {
     Ancestor { id: ManagedObjectId(row.get(2)), owner: row.get(3), by_devices: row.get(4) }
 }
 
-/// Looks up the lineages that clients need when they subscribe, over connections of its own.
+/// Looks up the lineages that clients need when they subscribe, over connections that all look-ups by key share.
 pub(crate) struct LineageLookup(pub(crate) Pool);
 
 impl Lookup for LineageLookup {
@@ -137,7 +137,7 @@ pub async fn list_ancestors(
     Ok(objects.iter().zip(lineages).filter_map(|(id, lineage)| Some((*id, lineage?))).collect())
 }
 
-/// Looks up the sources of data that clients send, over connections of its own.
+/// Looks up the sources of data that clients send, over connections that all look-ups by key share.
 pub(crate) struct SourceLookup(pub(crate) Pool);
 
 impl Lookup for SourceLookup {

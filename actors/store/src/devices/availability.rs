@@ -115,6 +115,15 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Returns whether any device is watched, so that there is something to listen for.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn is_needed(database: &Database) -> Result<bool> {
+        let statement = "SELECT EXISTS (SELECT FROM availability)";
+        Ok(database.loader().await?.query_one(statement, &[]).await?.get(0))
+    }
+
     /// Connects. When no other process listens, every device gets its interval and a grace period anew.
     /// `patience` is how long the process may be idle.
     ///

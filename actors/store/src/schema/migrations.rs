@@ -1,5 +1,6 @@
 //! Schema migrations: forward only, checksummed, one process at a time.
 
+use deadpool_postgres::{Object, Pool, PoolError};
 use refinery::Runner;
 use tokio_postgres::Client;
 
@@ -23,41 +24,47 @@ pub const SET_ASIDE: &str = "before_restore";
 /// migrations up to this version. PostgreSQL keeps the name, so older servers can read it.
 const WORKS_WITH: &str = "works_with_V";
 
-/// Brings the schema up to date. A newer schema is left unchanged if it declares that servers of this version work on
-/// it.
+/// Brings the schema up to date over a connection of `pool`, which other work uses afterwards. A newer schema is left
+/// unchanged if it declares that servers of this version work on it.
 ///
 /// # Errors
 /// `Unavailable` or `Invalid` with the address when the connection fails; `Conflict` when neither this program nor an
 /// earlier version made the schema, and it is not made for this program too.
-pub(crate) async fn run(connector: &Connector) -> Result<()> {
-    let (mut client, connection) = connector.connect().await.map_err(|error| refused_at(connector, error))?;
-    let driver = tokio::spawn(connection);
+pub(crate) async fn run(pool: &Pool, connector: &Connector) -> Result<()> {
+    let mut connection = pool.get().await.map_err(|error| refused_at(connector, error))?;
+    let outcome = run_over(&mut connection).await;
+    if outcome.is_err() {
+        // It may still hold the lock.
+        drop(Object::take(connection));
+    }
+    outcome
+}
+
+async fn run_over(client: &mut Client) -> Result<()> {
     // A migration may take longer than the query of a client may.
     client.batch_execute("SET statement_timeout = 0").await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&ADVISORY_LOCK]).await?;
     let runner = embedded::migrations::runner();
-    let newer = newer_migrations(&runner, &client).await?;
+    let newer = newer_migrations(&runner, client).await?;
     let tolerated = !newer.is_empty() && newer.iter().all(|name| works_with(name, newest(&runner)));
     if tolerated {
         tracing::info!("the schema is newer than this server but compatible with it");
     }
     // It still checks that the older migrations are those that it knows.
     let runner = runner.set_abort_missing(!tolerated);
-    let outcome = if restore_was_interrupted(&client).await? {
+    let outcome = if restore_was_interrupted(client).await? {
         Err(half_restored())
     } else {
-        match runner.run_async(&mut client).await {
+        match runner.run_async(client).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(misfit(&runner, &client, &error).await),
+            Err(error) => Err(misfit(&runner, client, &error).await),
         }
     };
     if outcome.is_ok() {
-        keep_others_out(&client).await;
+        keep_others_out(client).await;
     }
     client.execute("SELECT pg_advisory_unlock($1)", &[&ADVISORY_LOCK]).await?;
-    drop(client);
-    // The driver ends with the client; its result no longer matters.
-    let _ = driver.await;
+    client.batch_execute("RESET statement_timeout").await?;
     outcome
 }
 
@@ -101,9 +108,13 @@ fn half_restored() -> Error {
 }
 
 /// Returns why the connection to the operator's PostgreSQL failed, with its address.
-fn refused_at(connector: &Connector, error: tokio_postgres::Error) -> Error {
+fn refused_at(connector: &Connector, error: PoolError) -> Error {
     let at = connector.addresses();
-    match Error::from(error) {
+    let error = match error {
+        PoolError::Backend(error) => Error::from(error),
+        other => Error::from(other),
+    };
+    match error {
         Error::Unavailable(cause) => {
             Error::unavailable(format!("PostgreSQL at {at} cannot be reached: {cause}"))
         }

@@ -55,7 +55,7 @@ type Key = (TenantId, Arc<str>);
 /// The data of users that authentication needs, with the status of their tenants.
 type Accounts = HashMap<Key, (Account, TenantStatus)>;
 
-/// Looks up users that authenticate, over connections of its own.
+/// Looks up users that authenticate, over connections that all look-ups by key share.
 pub(crate) struct AccountLookup(pub(crate) Pool);
 
 impl Lookup for AccountLookup {

@@ -11,6 +11,7 @@ use platform_model::id::TenantId;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::Database;
 use crate::applications::modules::session::ModuleSession;
 use crate::realtime::announcements::{self, Change};
 
@@ -134,6 +135,15 @@ pub async fn give_back(session: &ModuleSession, own: &[ModuleHold]) -> Result<()
         own.iter().flat_map(|hold| announcements::signed(&session.signatures, &told(hold))).collect();
     session.client.query(GIVE_BACK, &[&tenants, &fences, &announcements::CHANNEL, &told]).await?;
     Ok(())
+}
+
+/// Returns whether any tenant has a deployed module. One statement.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn are_any_deployed(database: &Database) -> Result<bool> {
+    let statement = "SELECT EXISTS (SELECT FROM modules WHERE deployed)";
+    Ok(database.loader().await?.query_one(statement, &[]).await?.get(0))
 }
 
 /// Returns the generation of every tenant with deployed modules. One statement.

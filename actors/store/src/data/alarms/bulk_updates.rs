@@ -147,7 +147,7 @@ pub async fn insert_bulk_alarm_update(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn take_over(database: &Database, lease: Duration) -> Result<Vec<Held>> {
-    let client = database.reader().await?;
+    let client = database.loader().await?;
     let rows = client.query(TAKE_OVER, &[&lease.as_secs_f64(), &TAKEN_OVER_AT_ONCE]).await?;
     rows.iter().map(held).collect()
 }

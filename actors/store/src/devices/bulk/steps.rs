@@ -98,7 +98,7 @@ pub enum Stepped {
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn take_over(database: &Database, lease: Duration) -> Result<Vec<Held>> {
-    let client = database.reader().await?;
+    let client = database.loader().await?;
     let most = TAKEN_OVER_AT_ONCE as i64;
     let rows = client.query(TAKE_OVER, &[&lease.as_secs_f64(), &most]).await?;
     rows.iter().map(held).collect()
