@@ -121,6 +121,12 @@ export class Platform {
     await this.#post(`/inventory/managedObjects/${parent}/childDevices`, { managedObject: { id: child } });
   }
 
+  /** Creates a group of the devices that match a query. */
+  async createGroup(query) {
+    const group = { type: "plat_DynamicGroup", plat_IsDynamicGroup: {}, plat_DeviceQueryString: query };
+    return (await this.#post("/inventory/managedObjects", group)).id;
+  }
+
   /** Posts an event with further fragments. */
   async postEvent(device, fragments) {
     const event = { type: "acme_Numbered", text: "numbered", time: new Date().toISOString(), source: { id: device } };

@@ -1,6 +1,8 @@
 //! Traces in PostgreSQL (B-37): which of them run, so that all servers record them, and the objects that they are
 //! about.
 
+use std::time::Duration;
+
 use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId, TraceId};
@@ -18,11 +20,15 @@ use crate::users::audit::audit;
 const INSERT: &str = include_str!("../../../sql/queries/traces/insert.sql");
 const DELETE: &str = include_str!("../../../sql/queries/traces/delete.sql");
 const DELETE_ENDED: &str = include_str!("../../../sql/queries/traces/delete_ended.sql");
+const FIND: &str = include_str!("../../../sql/queries/traces/find.sql");
 const LIST_RUNNING: &str = include_str!("../../../sql/queries/traces/list_running.sql");
 const FIND_OBJECT: &str = include_str!("../../../sql/queries/traces/find_object.sql");
 
 /// The most traces of a tenant at a time.
 const TRACES_PER_TENANT: i64 = 50;
+/// The time for which the records of a trace can be read after it has ended by itself, so that those of its last moment
+/// reach a client that follows it.
+const READABLE: Duration = Duration::from_secs(10);
 /// The kinds of objects that are found by their ids.
 const KINDS: [&str; 5] = ["managed object", "alarm", "event", "operation", "measurement"];
 
@@ -74,13 +80,23 @@ pub async fn delete_trace(database: &Database, administration: &Administration, 
     .await
 }
 
-/// Deletes the traces that have ended. Servers notice the end of a trace by themselves.
+/// Deletes the traces whose records cannot be read any more. Servers notice the end of a trace by themselves.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn delete_ended(database: &Database) -> Result<()> {
-    database.loader().await?.run(DELETE_ENDED, &[]).await?;
+    database.loader().await?.run(DELETE_ENDED, &[&READABLE.as_secs_f64()]).await?;
     Ok(())
+}
+
+/// Returns a trace that runs, or that has ended by itself at most 10 seconds ago.
+///
+/// # Errors
+/// `NotFound`, `Unavailable` or `Database`.
+pub async fn find_readable(database: &Database, tenant: &TenantId, id: TraceId) -> Result<Trace> {
+    let client = database.loader().await?;
+    let row = client.find(FIND, &[&tenant.as_str(), &id.0, &READABLE.as_secs_f64()]).await?;
+    from_row(&row.ok_or_else(|| Error::not_found(Noun::Trace, id.to_string()))?)
 }
 
 /// Returns the running traces of a tenant, or of all tenants, by tenant.

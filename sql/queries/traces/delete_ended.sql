@@ -1,3 +1,3 @@
--- Deletes the traces that have ended.
+-- Deletes the traces that have ended for some seconds ($1).
 DELETE FROM traces
-WHERE ends_at <= now()
+WHERE ends_at <= now() - make_interval(secs => $1)

@@ -135,10 +135,11 @@ impl Assembly<'_> {
 
     /// Adds the channel of a kind of objects of the members of a group.
     fn add_group(&mut self, word: &str, mut own: Value) {
-        own["address"] = format!("/{word}/group:{{id}}").into();
+        own["address"] = format!("/{word}OfGroup/{{id}}").into();
         own["description"] = format!(
             "The same as `/{word}/{{id}}`, of the devices that are members of a group when it happens. On the channel \
-             of managed objects, `ext` says whether the device is a member then."
+             of managed objects, `ext` says whether the device is a member then. `/{word}/group:{{id}}` is the same, \
+             with a character that not all clients accept in a channel."
         )
         .into();
         own["parameters"] = json!({"id": "The id of a static or dynamic group."});

@@ -100,8 +100,8 @@ pub async fn remove(
 /// `dateFrom`, oldest first, at most 1000 records.
 ///
 /// # Errors
-/// 403 without ROLE_NOTIFICATION_ADMIN, 404 for an unknown trace and for one that has ended, 422 for an invalid
-/// parameter.
+/// 403 without ROLE_NOTIFICATION_ADMIN, 404 for an unknown trace, for one that was ended and for one that has ended by
+/// itself for 10 seconds, 422 for an invalid parameter.
 pub async fn list_records(
     caller: Caller,
     head: RequestHead,
@@ -111,7 +111,7 @@ pub async fn list_records(
     caller.require(role::NOTIFICATION_ADMIN)?;
     let media_type = head.accepted("notificationTraceRecords")?;
     let since = Query::parse(head.query_string()).time("dateFrom")?;
-    let trace = find(&caller, &platform, &path).await?;
+    let trace = traces::find_readable(platform.database(), &caller.tenant, TraceId::parse(&path)?).await?;
     let filter = RecordFilter { limit: MOST_RECORDS, ..RecordFilter::of_trace(&trace.subject, since) };
     let FoundRecords { records, missing } = platform.list_records(&caller.tenant, &filter).await?;
     let links = head.links();

@@ -161,11 +161,11 @@ impl Exchange<'_> {
         let database = self.realtime.platform.database();
         for pattern in patterns {
             let Pattern::Group(channel) = pattern else { continue };
-            match Box::pin(groups::find_membership(database, &caller.tenant, channel.id)).await {
+            match Box::pin(groups::find_membership(database, &caller.tenant, channel.group)).await {
                 Ok(Some(_)) => {}
-                Ok(None) => return Ok(Some(format!("there is no group {}", channel.id))),
+                Ok(None) => return Ok(Some(format!("there is no group {}", channel.group))),
                 Err(Error::Invalid(fault)) => {
-                    return Ok(Some(format!("the group {} has an invalid query: {fault}", channel.id)));
+                    return Ok(Some(format!("the group {} has an invalid query: {fault}", channel.group)));
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -6,13 +6,15 @@ use super::*;
 
 /// First segments of paths that are none of the API: channels of notifications, of the module in the guide among them;
 /// files of the machine; ends of paths whose beginning a sentence says.
-const NO_ROUTES: [&str; 20] = [
+const NO_ROUTES: [&str; 22] = [
     "meta",
     "alarms",
     "events",
     "measurements",
     "operations",
     "managedobjects",
+    "alarmsOfGroup",
+    "managedobjectsOfGroup",
     "alarmsWithChildren",
     "eventsWithChildren",
     "hot",

@@ -45,7 +45,7 @@ async fn only_members_are_heard_on_each_of_its_channels() {
     let group = admin.create_dynamic_group("name eq 'pu*'").await;
     let session = admin.session().await;
     for kind in ["alarms", "events", "measurements", "operations", "managedobjects"] {
-        let reply = session.subscribe(&format!("/{kind}/group:{group}")).await;
+        let reply = session.subscribe(&format!("/{kind}OfGroup/{group}")).await;
         assert_eq!(reply["successful"], true, "{reply}");
     }
 
@@ -63,7 +63,7 @@ async fn only_members_are_heard_on_each_of_its_channels() {
     let mut channels: Vec<_> = received.iter().map(|message| message["channel"].as_str().unwrap()).collect();
     channels.sort_unstable();
     let expected = ["alarms", "events", "managedobjects", "measurements", "operations"];
-    assert_eq!(channels, expected.map(|kind| format!("/{kind}/group:{group}")), "{received:#?}");
+    assert_eq!(channels, expected.map(|kind| format!("/{kind}OfGroup/{group}")), "{received:#?}");
     for message in &received {
         let object = &message["data"]["data"];
         let source =
@@ -79,8 +79,8 @@ async fn devices_enter_and_leave_with_the_change_that_makes_them_members() {
     let (pump, other) = (admin.create_device("pump").await, admin.create_device("other").await);
     let group = admin.create_dynamic_group("acme_Site.city eq 'Ulm' or acme_Always eq true").await;
     change(&admin, &other, json!({"acme_Always": true})).await;
-    let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
-    let objects = admin.listen(&format!("/managedobjects/group:{group}")).await;
+    let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;
+    let objects = admin.listen(&format!("/managedobjectsOfGroup/{group}")).await;
 
     admin.raise_alarm(&pump, "before").await;
     change(&admin, &pump, json!({"acme_Site": {"city": "Ulm"}})).await;
@@ -113,7 +113,7 @@ async fn change_that_is_not_stored_makes_no_member() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let pump = admin.create_device("pump").await;
     let group = admin.create_dynamic_group("acme_On eq true").await;
-    let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
+    let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;
     let write = async |mode: &str| {
         let request = admin.request("PUT", &format!("{OBJECTS}/{pump}"));
         let request = request.header("X-Platform-Processing-Mode", mode);
@@ -134,8 +134,8 @@ async fn change_of_the_query_changes_the_members() {
     let (_server, admin) = TestServer::shared().await.with_admin();
     let (pump, fan) = (admin.create_device("pump").await, admin.create_device("fan").await);
     let group = admin.create_dynamic_group("name eq 'pump'").await;
-    let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
-    let objects = admin.listen(&format!("/managedobjects/group:{group}")).await;
+    let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;
+    let objects = admin.listen(&format!("/managedobjectsOfGroup/{group}")).await;
     admin.raise_alarm(&fan, "unheard").await;
     admin.raise_alarm(&pump, "of pump").await;
 
@@ -165,7 +165,7 @@ async fn links_decide_about_static_groups_and_queries_that_name_groups() {
     let named = admin.create_dynamic_group(&format!("bygroupid({row})")).await;
 
     for group in [&hall, &named] {
-        let alarms = admin.listen(&format!("/alarms/group:{group}")).await;
+        let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;
         admin.raise_alarm(&pump, "before").await;
         link(&admin, &row, &pump).await;
         // The members are read a moment after the change of links, and then again.
@@ -187,15 +187,15 @@ async fn group_has_to_exist_and_the_role_has_to_be_held() {
     let permitted = server.user_permitted("permitted", &own, &["ALARM:*:READ"]).await.session().await;
     let owner = owner.session().await;
 
-    assert_eq!(reader.subscribe(&format!("/alarms/group:{group}")).await["successful"], true);
+    assert_eq!(reader.subscribe(&format!("/alarmsOfGroup/{group}")).await["successful"], true);
     for (session, channel) in [
-        (&reader, format!("/events/group:{group}")),
+        (&reader, format!("/eventsOfGroup/{group}")),
         (&reader, "/alarms/group:1".to_owned()),
-        (&reader, format!("/alarms/group:{device}")),
-        (&reader, format!("/alarms/group:{invalid}")),
+        (&reader, format!("/alarmsOfGroup/{device}")),
+        (&reader, format!("/alarmsOfGroup/{invalid}")),
         // A right to the group is none to the devices that its query matches.
-        (&owner, format!("/alarms/group:{own}")),
-        (&permitted, format!("/alarms/group:{own}")),
+        (&owner, format!("/alarmsOfGroup/{own}")),
+        (&permitted, format!("/alarmsOfGroup/{own}")),
     ] {
         assert_eq!(session.subscribe(&channel).await["error"], "403::subscribe_denied", "{channel}");
     }
@@ -211,11 +211,12 @@ async fn filter_units_and_wildcards_apply_beside_groups() {
     let group = admin.create_dynamic_group("name eq 'pump'").await;
     let session = admin.session().await;
     let filter = json!({"com.platform.filter": "type eq 'hot' or type eq 'last'"});
-    let subscription = json!({"subscription": format!("/alarms/group:{group}"), "ext": filter});
+    let subscription = json!({"subscription": format!("/alarmsOfGroup/{group}"), "ext": filter});
     assert_eq!(session.ask("/meta/subscribe", subscription).await["successful"], true);
     let all = admin.session().await;
-    for channel in ["/alarms/*".to_owned(), format!("/alarms/group:{group}")] {
-        assert_eq!(all.subscribe(&channel).await["successful"], true);
+    let names = [format!("/alarmsOfGroup/{group}"), format!("/alarms/group:{group}")];
+    for channel in names.iter().map(String::as_str).chain(["/alarms/*"]) {
+        assert_eq!(all.subscribe(channel).await["successful"], true);
     }
 
     for kind in ["cold", "hot"] {
@@ -225,9 +226,9 @@ async fn filter_units_and_wildcards_apply_beside_groups() {
 
     assert_eq!(alarms_before(&admin, &session, &pump).await, ["hot"]);
     // A client finds its subscription by the channel, so each has a copy (B-19c).
-    let received = all.receive(8).await;
-    let of_group = received.iter().filter(|one| one["channel"] == format!("/alarms/group:{group}"));
-    assert_eq!((received.len(), of_group.count()), (8, 3), "{received:#?}");
+    let received = all.receive(11).await;
+    let on = |name: &String| received.iter().filter(|one| one["channel"] == **name).count();
+    assert_eq!((received.len(), names.each_ref().map(on)), (11, [3, 3]), "{received:#?}");
 }
 
 #[tokio::test]
@@ -239,8 +240,8 @@ async fn group_of_another_tenant_is_unknown() {
         other.create_dynamic_group("name eq 'pump'").await,
     );
     let session = other.session().await;
-    assert_eq!(session.subscribe(&format!("/alarms/group:{group}")).await["error"], "403::subscribe_denied");
-    assert_eq!(session.subscribe(&format!("/alarms/group:{own}")).await["successful"], true);
+    assert_eq!(session.subscribe(&format!("/alarmsOfGroup/{group}")).await["error"], "403::subscribe_denied");
+    assert_eq!(session.subscribe(&format!("/alarmsOfGroup/{own}")).await["successful"], true);
     let (foreign, pump) = (main.create_device("pump").await, other.create_device("pump").await);
 
     main.raise_alarm(&foreign, "unheard").await;
@@ -257,7 +258,7 @@ async fn nothing_of_a_member_is_missed_while_others_enter_and_leave() {
     let group = callers[0].create_dynamic_group("acme_In eq true").await;
     let (member, restless) = (callers[0].create_device("m").await, callers[0].create_device("r").await);
     change(&callers[0], &member, json!({"acme_In": true})).await;
-    let channel = format!("/events/group:{group}");
+    let channel = format!("/eventsOfGroup/{group}");
 
     for round in 0..8 {
         let restless = async {

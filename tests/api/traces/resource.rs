@@ -30,13 +30,28 @@ async fn nothing_is_recorded_after_the_end_of_a_trace() {
     let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
     let short = trace(&admin, json!({"device": device, "seconds": 1})).await;
     until("the trace ends", async || admin.read(TRACES).await["traces"] == json!([])).await;
-    admin.get(&format!("{TRACES}/{}/records", id(&short))).await.expect(404);
+    admin.get(&format!("{TRACES}/{}", id(&short))).await.expect(404);
 
     let alarm = admin.raise_alarm(&device, "leak").await;
 
     let again = trace(&admin, json!({"device": device})).await;
     let about = |record: &Value| record["id"] == alarm["id"];
     assert!(!records(&admin, &again).await.iter().any(about));
+}
+
+#[tokio::test]
+async fn last_records_are_read_after_the_trace_has_ended_by_itself() {
+    let (server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let short = trace(&admin, json!({"device": device, "seconds": 1})).await;
+    let alarm = admin.raise_alarm(&device, "leak").await;
+    until("the trace ends", async || admin.read(TRACES).await["traces"] == json!([])).await;
+
+    let found = records(&admin, &short).await;
+
+    assert!(found.iter().any(|record| record["id"] == alarm["id"]), "{found:?}");
+    let shift = "UPDATE traces SET ends_at = ends_at - interval '10 seconds' WHERE tenant = $1";
+    assert_eq!(server.execute(shift, &[]).await, 1);
+    admin.get(&format!("{TRACES}/{}/records", id(&short))).await.expect(404);
 }
 
 #[tokio::test]

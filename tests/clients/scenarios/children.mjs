@@ -1,5 +1,5 @@
 // Libraries pass a notification to the listeners of its channel. So a notification about a child must have the channel
-// of its parent that was subscribed to, besides a copy on its own channel.
+// of its parent that was subscribed to, and one about a member that of its group, besides a copy on its own channel.
 
 import { Publisher } from "../ledger.mjs";
 import { SOON, together } from "../stage.mjs";
@@ -9,6 +9,7 @@ const COUNT = 10;
 async function play(platform, runs) {
   const [parent, child] = [await platform.createDevice("parent"), await platform.createDevice("child")];
   await platform.addChild(parent, child);
+  const group = await platform.createGroup(`name eq 'child' and id eq ${child}`);
   const [alarms, events] = [
     new Publisher({ postEvent: (...alarm) => platform.postAlarm(...alarm) }, child),
     new Publisher(platform, child),
@@ -17,6 +18,8 @@ async function play(platform, runs) {
     [`/alarmsWithChildren/${parent}`, alarms],
     [`/eventsWithChildren/${parent}`, events],
     [`/alarms/${child}`, alarms],
+    [`/alarmsOfGroup/${group}`, alarms],
+    [`/eventsOfGroup/${group}`, events],
   ];
   await together(runs, (run) => {
     const channels = subscriptions.map(([channel, publisher]) => {
@@ -33,7 +36,7 @@ async function play(platform, runs) {
   for (const run of runs) {
     for (const [index, [channel]] of subscriptions.entries()) {
       const { lost } = run.ledgers[index];
-      run.expect(lost.length === 0, `${channel.split("/")[1]}: ${lost.length} of ${COUNT} did not reach its listener`);
+      run.expect(lost.length === 0, `${channel}: ${lost.length} of ${COUNT} did not reach its listener`);
       run.expectNothingTwice(run.ledgers[index]);
     }
   }

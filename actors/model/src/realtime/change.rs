@@ -14,7 +14,7 @@ use crate::id::{AlarmId, EventId, ManagedObjectId, MeasurementId, OperationId};
 use crate::links::{Links, encode};
 use crate::realtime::bayeux::Resource;
 
-/// The member of `ext` of a notification on `/managedobjects/group:<id>` (B-39).
+/// The member of `ext` of a notification on `/managedobjectsOfGroup/<id>` (B-39).
 const MEMBER_EXTENSION: &str = "com.platform.member";
 
 /// A change of an object, with the object as subscribers receive it (B-02, B-03).

@@ -1,4 +1,4 @@
-//! Subscriptions to groups: `/alarms/group:<id>` receives the notifications of the devices that are members of the
+//! Subscriptions to groups: `/alarmsOfGroup/<id>` receives the notifications of the devices that are members of the
 //! group when they are published (B-39).
 //!
 //! The members of a group are read when its first subscription begins. From then on, published changes of devices say
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use platform_model::error::{Error, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
 use platform_model::links::encode;
-use platform_model::realtime::bayeux::{Channel, GroupChannel, Pattern, Resource};
+use platform_model::realtime::bayeux::{GroupChannel, GroupForm, Pattern, Resource};
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::filter::{Content, Membership};
 use platform_store::Database;
@@ -83,7 +83,7 @@ struct MembersToRead {
     pause: Duration,
 }
 
-/// Members that were read, or why they were not.
+/// Members that were read, or the error.
 struct Read {
     group: ManagedObjectId,
     number: u64,
@@ -104,14 +104,14 @@ impl Groups {
 
     /// Returns whether a first subscription may begin on this channel.
     pub(super) fn has_room_for(&self, pattern: &Pattern) -> bool {
-        let Pattern::Group(Channel { id, .. }) = pattern else { return true };
+        let Pattern::Group(GroupChannel { group: id, .. }) = pattern else { return true };
         let is_too_large = self.too_large.get(id).is_some_and(|at| at.elapsed() < TOO_LARGE);
         !is_too_large && (self.subscribed.contains_key(id) || self.subscribed.len() < MOST_GROUPS)
     }
 
     /// Notes that a pattern has its first subscription.
     pub(super) fn joined(&mut self, pattern: &Pattern) {
-        let Pattern::Group(Channel { id, .. }) = pattern else { return };
+        let Pattern::Group(GroupChannel { group: id, .. }) = pattern else { return };
         if let Some(group) = self.subscribed.get_mut(id) {
             group.channels += 1;
             return;
@@ -123,7 +123,7 @@ impl Groups {
 
     /// Notes that a pattern has lost its last subscription.
     pub(super) fn left(&mut self, pattern: &Pattern) {
-        let Pattern::Group(Channel { id, .. }) = pattern else { return };
+        let Pattern::Group(GroupChannel { group: id, .. }) = pattern else { return };
         if let Some(group) = self.subscribed.get_mut(id) {
             group.channels -= 1;
             if group.channels == 0 {
@@ -178,9 +178,7 @@ impl Groups {
         let json = object_of(publish);
         let object = json.as_deref().map(Content::of);
         for (id, group) in &mut self.subscribed {
-            if is_definition(*id, publish)
-                || group.membership == Membership::LinksAndMembers && changes(publish)
-            {
+            if is_definition(*id, publish) || group.is_outdated_by(publish) {
                 outdated.push(*id);
             }
             if let Some(reading) = &mut group.reading {
@@ -224,15 +222,17 @@ impl Groups {
         };
         group.membership = membership;
         group.members = ids.into_iter().collect();
+        let is_outdated =
+            reading.is_outdated || reading.waiting.iter().any(|publish| group.is_outdated_by(publish));
         let judged = group.judge_all(id, reading.waiting);
-        if reading.is_outdated {
+        if is_outdated {
             self.begin_reading(id, false);
         }
         Ok(Some(judged))
     }
 }
 
-/// Returns whether a publication changes what a group is.
+/// Returns whether a publication changes the definition of a group.
 fn is_definition(group: ManagedObjectId, publish: &Publish) -> bool {
     publish.source == group && changes(publish)
 }
@@ -253,6 +253,11 @@ fn object_of(publish: &Publish) -> Option<String> {
 }
 
 impl Group {
+    /// Returns whether only the database knows the members after a publication.
+    fn is_outdated_by(&self, publish: &Publish) -> bool {
+        self.membership == Membership::LinksAndMembers && changes(publish)
+    }
+
     /// Judges the publications that waited for the members, which may show their changes already.
     fn judge_all(&mut self, id: ManagedObjectId, waiting: Vec<Publish>) -> Vec<(Publish, bool)> {
         let changed = waiting.iter().filter(|publish| changes(publish));
@@ -341,11 +346,17 @@ impl Subscriptions {
     }
 
     fn deliver_to_group(&mut self, publish: &Publish, Receipt { group, is_member }: Receipt) -> u32 {
-        let channel = Channel { resource: publish.event.resource(), id: group };
+        let resource = publish.event.resource();
+        let channel = |form| GroupChannel { resource, group, form };
+        let channels = [GroupForm::Word, GroupForm::Colon].map(channel);
+        channels.into_iter().map(|channel| self.deliver_on(publish, channel, is_member)).sum()
+    }
+
+    fn deliver_on(&mut self, publish: &Publish, channel: GroupChannel, is_member: bool) -> u32 {
         let Some(listeners) = self.listeners.of(&Pattern::Group(channel)) else { return 0 };
         self.last_id += 1;
         let is_member = (channel.resource == Resource::ManagedObjects).then_some(is_member);
-        let forms = NotificationForms::new(publish, GroupChannel(channel), self.last_id);
+        let forms = NotificationForms::new(publish, channel, self.last_id);
         let mut forms = NotificationForms { is_member, ..forms };
         let (mut verdicts, mut receivers) = (Verdicts::default(), 0);
         verdicts.add(&[listeners], |units| forms.in_units(units));
@@ -365,7 +376,7 @@ impl Subscriptions {
             Err(error) => {
                 tracing::warn!(%error, %group, "members of a group are not known; sessions subscribed to it end");
                 self.end_sessions_of(
-                    |pattern| matches!(pattern, Pattern::Group(channel) if channel.id == group),
+                    |pattern| matches!(pattern, Pattern::Group(channel) if channel.group == group),
                 );
             }
         }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use platform_model::id::ManagedObjectId;
-use platform_model::realtime::bayeux::{Channel, Pattern, Reconnect, Resource, error};
+use platform_model::realtime::bayeux::{
+    Channel, GroupChannel, GroupForm, Pattern, Reconnect, Resource, error,
+};
 use tokio::sync::oneshot;
 
 use super::*;
@@ -276,7 +278,8 @@ async fn family_that_cannot_be_looked_up_ends_its_sessions_instead_of_leaving_a_
 
 #[actix::test]
 async fn group_whose_members_cannot_be_read_ends_its_sessions_instead_of_leaving_a_gap() {
-    let group = Channel { resource: Resource::Alarms, id: ManagedObjectId(6) };
+    let (resource, group, form) = (Resource::Alarms, ManagedObjectId(6), GroupForm::Word);
+    let group = GroupChannel { resource, group, form };
     let answer = publish_to(Pattern::Group(group)).await;
     assert_eq!(answer.error.as_deref(), Some(error::UNKNOWN_CLIENT));
 }

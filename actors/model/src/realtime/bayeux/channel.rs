@@ -44,6 +44,11 @@ impl Resource {
         Self::WORDS.into_iter().map(|(_, resource)| resource).find(|resource| resource.number() == number)
     }
 
+    /// Returns the resource with this first segment of its channels.
+    fn of_word(word: &str) -> Option<Self> {
+        Self::WORDS.into_iter().find(|(known, _)| *known == word).map(|(_, resource)| resource)
+    }
+
     /// Returns the resource of a channel of an object and its descendants.
     fn of_family(word: &str) -> Option<Self> {
         [Self::Alarms, Self::Events].into_iter().find(|resource| resource.family_word() == word)
@@ -118,12 +123,33 @@ impl fmt::Display for FamilyChannel {
 }
 
 /// The channel of the members of a group (B-39).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupChannel(pub Channel);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct GroupChannel {
+    /// The resource of the channel.
+    pub resource: Resource,
+    /// The group.
+    pub group: ManagedObjectId,
+    /// The form of its name.
+    pub form: GroupForm,
+}
+
+/// The two forms of the name of a channel of a group. Clients find their subscription by the channel of a notification,
+/// so each is a channel of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GroupForm {
+    /// `/alarms/group:208`, which has a character that Bayeux does not allow in channels, and Faye does not accept.
+    Colon,
+    /// `/alarmsOfGroup/208`.
+    Word,
+}
 
 impl fmt::Display for GroupChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "/{}/{GROUP_PREFIX}{}", self.0.resource.word(), self.0.id)
+        let Self { resource, group, form } = self;
+        match form {
+            GroupForm::Colon => write!(f, "/{}/{GROUP_PREFIX}{group}", resource.word()),
+            GroupForm::Word => write!(f, "/{}{GROUP_SUFFIX}/{group}", resource.word()),
+        }
     }
 }
 
@@ -145,8 +171,8 @@ pub enum Pattern {
     All(Resource),
     /// `/alarmsWithChildren/208`: the alarms of the object and of all descendants (B-19b).
     WithChildren(Channel),
-    /// `/alarms/group:208`: the alarms of the devices that are members of the group (B-39).
-    Group(Channel),
+    /// `/alarmsOfGroup/208`: the alarms of the devices that are members of the group (B-39).
+    Group(GroupChannel),
     /// `/208` on the operations endpoint: new operations for an agent.
     Agent(ManagedObjectId),
     /// `/module/statement` or `/module/*`: the output of an event-processing module.
@@ -160,6 +186,8 @@ pub enum Pattern {
 
 /// The text before the id of a group in its channels (B-39).
 const GROUP_PREFIX: &str = "group:";
+/// The text after the word of a resource in the other form of these channels (B-39).
+const GROUP_SUFFIX: &str = "OfGroup";
 /// The maximum number of bytes of a channel name: enough for the names of a module and a statement.
 const MAX_CHANNEL: usize = 2048;
 
@@ -170,7 +198,7 @@ impl fmt::Display for Pattern {
             Self::Exact(channel) => channel.fmt(f),
             Self::All(resource) => write!(f, "/{}/*", resource.word()),
             Self::WithChildren(channel) => FamilyChannel(*channel).fmt(f),
-            Self::Group(channel) => GroupChannel(*channel).fmt(f),
+            Self::Group(channel) => channel.fmt(f),
             Self::Agent(id) => write!(f, "/{id}"),
             Self::Module { module, statement } => {
                 write!(f, "/{module}/{}", statement.as_deref().unwrap_or("*"))
@@ -193,7 +221,8 @@ impl Pattern {
     /// Returns whether it names an object, or all objects. The channel of a group names the group.
     pub fn concerns(&self, object: ManagedObjectId) -> bool {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => channel.id == object,
+            Self::Exact(channel) | Self::WithChildren(channel) => channel.id == object,
+            Self::Group(channel) => channel.group == object,
             Self::Agent(id) => *id == object,
             Self::All(_) => true,
             Self::Module { .. } => false,
@@ -218,14 +247,20 @@ impl Pattern {
             let id = ManagedObjectId::parse(second).ok()?;
             return Some(Self::WithChildren(Channel { resource, id }));
         }
-        let resource = Resource::WORDS.iter().find(|(word, _)| *word == first).map(|(_, resource)| *resource);
+        if let Some(resource) = first.strip_suffix(GROUP_SUFFIX).and_then(Resource::of_word) {
+            let group = ManagedObjectId::parse(second).ok()?;
+            return Some(Self::Group(GroupChannel { resource, group, form: GroupForm::Word }));
+        }
+        let resource = Resource::of_word(first);
         match (resource, second) {
             (Some(resource), "*") => Some(Self::All(resource)),
             (Some(resource), name) => {
-                let group = name.strip_prefix(GROUP_PREFIX);
-                let id = ManagedObjectId::parse(group.unwrap_or(name)).ok()?;
-                let kind = if group.is_some() { Self::Group } else { Self::Exact };
-                Some(kind(Channel { resource, id }))
+                if let Some(group) = name.strip_prefix(GROUP_PREFIX) {
+                    let group = ManagedObjectId::parse(group).ok()?;
+                    return Some(Self::Group(GroupChannel { resource, group, form: GroupForm::Colon }));
+                }
+                let id = ManagedObjectId::parse(name).ok()?;
+                Some(Self::Exact(Channel { resource, id }))
             }
             (None, _) if first == "meta" || first == "service" => None,
             (None, "*") => is_name(first).then(|| Self::Module { module: first.into(), statement: None }),
@@ -237,9 +272,8 @@ impl Pattern {
     /// Returns the role that may subscribe (B-01).
     pub fn role(&self) -> &'static str {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => {
-                channel.resource.role()
-            }
+            Self::Exact(channel) | Self::WithChildren(channel) => channel.resource.role(),
+            Self::Group(channel) => channel.resource.role(),
             Self::All(resource) => resource.role(),
             Self::Agent(_) => role::DEVICE_CONTROL_READ,
             Self::Module { .. } => role::NOTIFICATION_READ,
@@ -249,9 +283,8 @@ impl Pattern {
     /// Returns the resource of its channels; `None` for channels without one.
     pub fn resource(&self) -> Option<Resource> {
         match self {
-            Self::Exact(channel) | Self::WithChildren(channel) | Self::Group(channel) => {
-                Some(channel.resource)
-            }
+            Self::Exact(channel) | Self::WithChildren(channel) => Some(channel.resource),
+            Self::Group(channel) => Some(channel.resource),
             Self::All(resource) => Some(*resource),
             Self::Agent(_) | Self::Module { .. } => None,
         }
@@ -281,6 +314,7 @@ mod tests {
     fn each_endpoint_has_its_own_channels() {
         use Endpoint::{Operations, Realtime};
         let id = ManagedObjectId(208);
+        let group = |resource, form| Pattern::Group(GroupChannel { resource, group: id, form });
         for (endpoint, text, pattern) in [
             (Realtime, "/alarms/208", Some(Pattern::Exact(Channel { resource: Resource::Alarms, id }))),
             (Realtime, "/alarms/*", Some(Pattern::All(Resource::Alarms))),
@@ -297,11 +331,9 @@ mod tests {
                 Some(Pattern::WithChildren(Channel { resource: Resource::Alarms, id })),
             ),
             (Realtime, "/alarmsWithChildren/*", None),
-            (
-                Realtime,
-                "/measurements/group:208",
-                Some(Pattern::Group(Channel { resource: Resource::Measurements, id })),
-            ),
+            (Realtime, "/measurements/group:208", Some(group(Resource::Measurements, GroupForm::Colon))),
+            (Realtime, "/alarmsOfGroup/208", Some(group(Resource::Alarms, GroupForm::Word))),
+            (Realtime, "/alarmsOfGroup/*", None),
             (Realtime, "/alarms/group:*", None),
             (Realtime, "/alarms/group:", None),
             (Realtime, "/alarms/group:group:208", None),

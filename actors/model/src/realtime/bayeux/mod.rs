@@ -9,7 +9,7 @@ pub mod request;
 pub mod snapshot;
 pub mod subscription;
 
-pub use channel::{Channel, FamilyChannel, GroupChannel, Pattern, Resource};
+pub use channel::{Channel, FamilyChannel, GroupChannel, GroupForm, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
 pub use request::{Batch, RequestMessage};
 pub use snapshot::{SnapshotList, SnapshotRequest};
