@@ -206,7 +206,8 @@ export class Visitor {
 
   /** Asserts that axe finds no violation on the present page; with `rules`, none of these. */
   async isAccessible(where, rules) {
-    // Fading colours have less contrast for a moment.
+    // Fading colours have less contrast for a moment, and so do the rows of a list while those of another filter are loaded.
+    await this.page.waitForFunction(() => !document.querySelector(".old"));
     await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
     if (!(await this.page.evaluate("!!window.axe"))) await this.page.evaluate(AXE);
     const violations = await this.page.evaluate(async (rules) => {
