@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use platform_model::id::ManagedObjectId;
@@ -11,7 +12,6 @@ use platform_model::realtime::trace::record::{
 };
 use platform_model::realtime::trace::{Trace, TraceSubject};
 use platform_model::timestamp::micros;
-use time::OffsetDateTime;
 
 /// The most records of a tenant about changes, and the most of all others. The oldest ones make room. Their times are
 /// nearly in order.
@@ -34,6 +34,8 @@ type ShownId = Box<dyn Fn(u128) -> String + Send + Sync>;
 #[derive(Default)]
 struct State {
     traces: Vec<Trace>,
+    /// The end of the last trace in microseconds since 1970.
+    ends: i64,
     /// The records about changes, and all others, which many changes must not displace.
     records: [VecDeque<Record>; 2],
     last: u64,
@@ -65,6 +67,7 @@ impl TraceRecorder {
         if traces.is_empty() {
             state.shown = HashMap::new();
         }
+        state.ends = traces.iter().map(|trace| micros(trace.ends.instant())).max().unwrap_or_default();
         state.traces = traces;
         state.forget_old(Self::now());
     }
@@ -90,7 +93,9 @@ impl TraceRecorder {
 
     /// Returns the time in microseconds since 1970.
     pub(crate) fn now() -> i64 {
-        micros(OffsetDateTime::now_utc())
+        // Each record of a delivery has one, so it is read without the arithmetic of dates.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        since.as_secs() as i64 * 1_000_000 + i64::from(since.subsec_micros())
     }
 
     /// Records what happened to a change.
@@ -151,7 +156,7 @@ impl State {
     }
 
     fn push(&mut self, is_on: &AtomicBool, (at, receiver): (i64, Option<Receiver>), event: TraceEvent) {
-        if self.traces.iter().all(|trace| micros(trace.ends.instant()) <= at) {
+        if self.ends <= at {
             is_on.store(false, Ordering::Relaxed);
             return self.traces.clear();
         }
