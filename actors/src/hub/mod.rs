@@ -19,7 +19,7 @@ mod points;
 mod subscription_counts;
 
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use actix::{Addr, ArbiterHandle};
@@ -214,20 +214,19 @@ impl Subscriptions {
         let begun = publish.traced.is_some().then(TraceRecorder::now);
         if !listeners.is_empty() {
             self.last_id += 1;
-            let mut forms =
-                NotificationForms { object: Some(own), ..NotificationForms::new(publish, own, self.last_id) };
+            let mut forms = NotificationForms {
+                object: Some(own),
+                id: self.last_id,
+                ..NotificationForms::new(publish, own)
+            };
             verdicts.add(&listeners, |units| forms.in_units(units));
             let recipients = each_once(&listeners, &verdicts).inspect(|_| receivers += 1);
             self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
         }
         for id in lineage.into_iter().flat_map(|lineage| lineage.iter()) {
             let family = Channel { resource: own.resource, id: *id };
-            let Some(listeners) = self.listeners.of(&Pattern::WithChildren(family)) else { continue };
-            self.last_id += 1;
-            let mut forms = NotificationForms::new(publish, FamilyChannel(family), self.last_id);
-            verdicts.add(&[listeners], |units| forms.in_units(units));
-            let recipients = listeners.recipients(&verdicts).inspect(|_| receivers += 1);
-            self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
+            let forms = NotificationForms::new(publish, FamilyChannel(family));
+            receivers += self.deliver_copy(&Pattern::WithChildren(family), forms, &mut verdicts);
         }
         if let (Some(change), Some(begun)) = (&publish.traced, begun) {
             let of_filter = |pattern: &Pattern| {
@@ -238,6 +237,23 @@ impl Subscriptions {
             let (change, mode) = (change.clone(), publish.mode);
             self.recorder.record_of(begun, TraceEvent::Published { change, mode, receivers, rejected });
         }
+    }
+
+    /// Delivers a copy to the sessions of one channel, under an id of its own. Returns the number of sessions.
+    fn deliver_copy<C: Display>(
+        &mut self,
+        pattern: &Pattern,
+        mut forms: NotificationForms<'_, C>,
+        verdicts: &mut Verdicts,
+    ) -> u32 {
+        let Some(listeners) = self.listeners.of(pattern) else { return 0 };
+        self.last_id += 1;
+        forms.id = self.last_id;
+        let mut receivers = 0;
+        verdicts.add(&[listeners], |units| forms.in_units(units));
+        let recipients = listeners.recipients(verdicts).inspect(|_| receivers += 1);
+        self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
+        receivers
     }
 
     /// Delivers the notifications that waited for a look-up.

@@ -90,8 +90,8 @@ pub(super) struct NotificationForms<'a, C> {
 }
 
 impl<'a, C: Display> NotificationForms<'a, C> {
-    pub(super) fn new(publish: &'a Publish, channel: C, id: u64) -> Self {
-        Self { publish, channel, object: None, is_member: None, id, encoded: Default::default() }
+    pub(super) fn new(publish: &'a Publish, channel: C) -> Self {
+        Self { publish, channel, object: None, is_member: None, id: 0, encoded: Default::default() }
     }
 
     /// Returns the notification in this system of units.

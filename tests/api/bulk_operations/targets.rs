@@ -2,13 +2,6 @@
 
 use super::*;
 
-/// Creates a dynamic group and returns its id.
-async fn dynamic(caller: &Caller, query: &Value) -> String {
-    let group =
-        json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
-    id_of(&caller.create("/inventory/managedObjects", &group).await)
-}
-
 /// Runs a bulk operation for a group to its end and returns the devices that got an operation.
 async fn told_by(server: &TestServer, group: &str) -> Vec<String> {
     completed(&server.admin(), &plan(&server.admin(), &bulk_of(group, 0.0)).await).await;
@@ -56,7 +49,7 @@ async fn devices_that_the_query_of_a_dynamic_group_finds() {
     admin.create("/inventory/managedObjects", &json!({"name": "pump 3"})).await;
     let query = json!("$filter=name eq 'pump*' $orderby=name desc");
 
-    assert_eq!(told_by(&server, &dynamic(&admin, &query).await).await, [first, second]);
+    assert_eq!(told_by(&server, &admin.create_dynamic_group(query).await).await, [first, second]);
 }
 
 #[tokio::test]
@@ -73,7 +66,10 @@ async fn dynamic_group_without_a_query_that_can_be_read_is_refused() {
         json!("not has($type)"),
         json!("$orderby=name"),
     ] {
-        let answer = admin.post(BULK, &bulk_of(&dynamic(&admin, &query).await, 0.0)).await.expect(422);
+        let answer = admin
+            .post(BULK, &bulk_of(&admin.create_dynamic_group(query.clone()).await, 0.0))
+            .await
+            .expect(422);
         assert!(answer.message().contains("plat_DeviceQueryString"), "{query}: {}", answer.text);
     }
 }

@@ -162,7 +162,7 @@ async fn links_decide_about_static_groups_and_queries_that_name_groups() {
     link(&admin, &hall, &row).await;
     let (member, pump) = (admin.create_device("member").await, admin.create_device("pump").await);
     link(&admin, &row, &member).await;
-    let named = admin.create_dynamic_group(&format!("bygroupid({row})")).await;
+    let named = admin.create_dynamic_group(format!("bygroupid({row})")).await;
 
     for group in [&hall, &named] {
         let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;

@@ -147,7 +147,8 @@ impl Caller {
     }
 
     /// Creates a group of the devices that match a query; returns its id.
-    pub async fn create_dynamic_group(&self, query: &str) -> String {
+    pub async fn create_dynamic_group(&self, query: impl Into<Value>) -> String {
+        let query = query.into();
         let group =
             json!({"type": "plat_DynamicGroup", "plat_IsDynamicGroup": {}, "plat_DeviceQueryString": query});
         self.create(OBJECTS, &group).await["id"].as_str().unwrap().to_owned()

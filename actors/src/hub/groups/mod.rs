@@ -1,9 +1,9 @@
 //! Subscriptions to groups: `/alarmsOfGroup/<id>` receives the notifications of the devices that are members of the
 //! group when they are published (B-39).
 //!
-//! The members of a group are read when its first subscription begins. From then on, published changes of devices say
-//! which of them enter and leave, because the query of the group is compared with the device in memory. Nothing is
-//! looked up for a notification. Groups whose members depend on links are read again after each change of links.
+//! The hub reads the members of a group when its first subscription begins. Afterwards, each published change of a
+//! device decides whether the device is a member: the hub compares the query of the group with the device in memory. No
+//! notification causes a look-up. Groups whose members depend on links are read again after each change of links.
 //!
 //! While members are read, the notifications that may concern the group wait, and those of other subscriptions do not.
 //! Before these are judged, everything has been delivered that was committed before the members were read. A change
@@ -349,20 +349,12 @@ impl Subscriptions {
         let resource = publish.event.resource();
         let channel = |form| GroupChannel { resource, group, form };
         let channels = [GroupForm::Word, GroupForm::Colon].map(channel);
-        channels.into_iter().map(|channel| self.deliver_on(publish, channel, is_member)).sum()
-    }
-
-    fn deliver_on(&mut self, publish: &Publish, channel: GroupChannel, is_member: bool) -> u32 {
-        let Some(listeners) = self.listeners.of(&Pattern::Group(channel)) else { return 0 };
-        self.last_id += 1;
-        let is_member = (channel.resource == Resource::ManagedObjects).then_some(is_member);
-        let forms = NotificationForms::new(publish, channel, self.last_id);
-        let mut forms = NotificationForms { is_member, ..forms };
-        let (mut verdicts, mut receivers) = (Verdicts::default(), 0);
-        verdicts.add(&[listeners], |units| forms.in_units(units));
-        let recipients = listeners.recipients(&verdicts).inspect(|_| receivers += 1);
-        self.dispatchers.deliver(recipients.map(|(slot, units)| (slot, forms.in_units(units))));
-        receivers
+        let is_member = (resource == Resource::ManagedObjects).then_some(is_member);
+        let copy = |channel| {
+            let forms = NotificationForms { is_member, ..NotificationForms::new(publish, channel) };
+            self.deliver_copy(&Pattern::Group(channel), forms, &mut Verdicts::default())
+        };
+        channels.into_iter().map(copy).sum()
     }
 
     fn members_read(&mut self, read: Read) {
