@@ -302,6 +302,7 @@ impl Durability {
                 "wal_compression=off",
                 "wal_level=minimal",
                 "max_wal_senders=0",
+                "autovacuum=off",
             ],
         }
     }
