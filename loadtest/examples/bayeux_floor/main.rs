@@ -52,7 +52,7 @@ enum Holds {
     Bare,
 }
 
-#[actix_web::main]
+#[actix::main]
 async fn main() -> std::io::Result<()> {
     let settings = Settings::parse();
     let hub = web::Data::new(Hub::default());

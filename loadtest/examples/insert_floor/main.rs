@@ -122,7 +122,7 @@ async fn open_pool(settings: &Settings) -> Result<Pool, Box<dyn std::error::Erro
     Ok(pool)
 }
 
-#[actix_web::main]
+#[actix::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let settings = Settings::parse();
     let pool = web::Data::new(open_pool(&settings).await?);

@@ -55,7 +55,7 @@ fn note_operations(shared: &Shared, database: ReceiverId, listed: &[Operation]) 
         of_lanes.entry(mark.device).or_default().push(mark);
     }
     for (lane, marks) in of_lanes {
-        debug_assert_eq!(lane % TOPICS, OPERATIONS);
+        assert_eq!(lane % TOPICS, OPERATIONS);
         shared.run.found(database, lane, marks);
     }
 }

@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    #[actix_web::test]
+    #[actix::test]
     async fn what_was_written_is_read_back_whatever_its_length() {
         for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
             let bytes: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();

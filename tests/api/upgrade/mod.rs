@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use platform_front::secrets::password::SecretKey;
 use platform_store::schema::restoration::newest_schema;
-use refinery::{Migration, Runner, Target, load_sql_migrations};
+use refinery_core::{Migration, Runner, Target, load_sql_migrations};
 use rows::{DEVICE, ROWS};
 use tokio_postgres::NoTls;
 

@@ -1,16 +1,13 @@
 //! Schema migrations: forward only, checksummed, one process at a time.
 
 use deadpool_postgres::{Object, Pool, PoolError};
-use refinery::Runner;
+use refinery_core::{Migration, Runner};
 use tokio_postgres::Client;
 
 use platform_model::error::{Error, Noun, Result};
 
+use super::migration_files::MIGRATIONS;
 use crate::connect::Connector;
-
-mod embedded {
-    refinery::embed_migrations!("../../sql/migrations");
-}
 
 const FIND_OPEN_ACCESS: &str = include_str!("../../../../sql/queries/deployment/find_open_access.sql");
 
@@ -44,7 +41,7 @@ async fn run_over(client: &mut Client) -> Result<()> {
     // A migration may take longer than the query of a client may.
     client.batch_execute("SET statement_timeout = 0").await?;
     client.execute("SELECT pg_advisory_lock($1)", &[&ADVISORY_LOCK]).await?;
-    let runner = embedded::migrations::runner();
+    let runner = runner();
     let newer = newer_migrations(&runner, client).await?;
     let tolerated = !newer.is_empty() && newer.iter().all(|name| works_with(name, newest(&runner)));
     if tolerated {
@@ -122,9 +119,15 @@ fn refused_at(connector: &Connector, error: PoolError) -> Error {
     }
 }
 
+/// Returns the runner of all migrations that this program knows.
+fn runner() -> Runner {
+    let parsed = MIGRATIONS.iter().map(|(name, sql)| Migration::unapplied(name, sql));
+    Runner::new(&parsed.collect::<Result<Vec<_>, _>>().expect("the names begin with a version"))
+}
+
 /// Returns the newest version of the schema that this program knows.
 pub(crate) fn newest_version() -> i64 {
-    newest(&embedded::migrations::runner())
+    newest(&runner())
 }
 
 /// Returns the version of the newest migration that this program knows.
@@ -158,7 +161,7 @@ fn works_with(name: &str, known: i64) -> bool {
 }
 
 /// Returns why the schema cannot be migrated. The usual reason is that a newer program was replaced by an older one.
-async fn misfit(runner: &Runner, client: &Client, error: &refinery::Error) -> Error {
+async fn misfit(runner: &Runner, client: &Client, error: &refinery_core::Error) -> Error {
     let known = newest(runner);
     // If this fails, it fails for the same reason as the migration, whose error is reported then.
     let found = version(client).await.ok().flatten();
@@ -188,7 +191,7 @@ mod tests {
 
     #[test]
     fn compatibility_marks_name_earlier_versions() {
-        for migration in embedded::migrations::runner().get_migrations() {
+        for migration in runner().get_migrations() {
             if let Some((_, mark)) = migration.name().rsplit_once(WORKS_WITH) {
                 let oldest: i64 = mark.parse().expect("a version");
                 assert!(oldest < i64::from(migration.version()), "{}", migration.name());
