@@ -27,6 +27,8 @@ export interface Options {
   /** Whether the browser keeps the cookie of the response. */
   keepsCookie?: boolean;
   signal?: AbortSignal;
+  /** The `ETag` without which the server changes nothing. */
+  ifMatch?: string;
 }
 
 const UNREACHABLE = "The server cannot be reached. Check that it is running and that the network is up.";
@@ -36,6 +38,7 @@ async function send(method: string, path: string, options: Options): Promise<Res
   const authorization = options.authorization ?? (token && bearer(token));
   const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
   if (authorization) headers.Authorization = authorization;
+  if (options.ifMatch) headers["If-Match"] = options.ifMatch;
   let body: BodyInit | undefined;
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
@@ -62,13 +65,22 @@ function messageOf(body: string): string | undefined {
   }
 }
 
+const CHANGED = "Somebody else has changed it meanwhile, so nothing was saved. Close this window and begin again.";
+
 async function failure(response: Response): Promise<ApiError> {
+  if (response.status === 412) return new ApiError(412, CHANGED);
   const text = await response.text().catch(() => "");
   return new ApiError(response.status, messageOf(text) ?? `${response.status} ${response.statusText}`);
 }
 
-/** Sends a request and returns the JSON of the response. */
-export async function call<T = unknown>(method: string, path: string, options: Options = {}): Promise<T> {
+/** A value as the server has it, with its `ETag`. */
+export interface Tagged<T> {
+  value: T;
+  /** Absent if the server is of an earlier version. */
+  tag?: string;
+}
+
+async function exchange<T>(method: string, path: string, options: Options): Promise<Tagged<T>> {
   const used = session.peek()?.token;
   const response = await send(method, path, options);
   // A request that began before the user changed its password says nothing about the new log-in.
@@ -77,8 +89,16 @@ export async function call<T = unknown>(method: string, path: string, options: O
   if (!response.ok) throw await failure(response);
   const text = await response.text();
   const isJson = response.headers.get("Content-Type")?.includes("json");
-  return (text && isJson ? JSON.parse(text) : text) as T;
+  const value = (text && isJson ? JSON.parse(text) : text) as T;
+  return { value, tag: response.headers.get("ETag") ?? undefined };
 }
+
+/** Sends a request and returns the JSON of the response. */
+export const call = async <T = unknown>(method: string, path: string, options: Options = {}): Promise<T> =>
+  (await exchange<T>(method, path, options)).value;
+
+/** Reads a value that is to be changed with `ifMatch`. */
+export const getTagged = <T>(path: string) => exchange<T>("GET", path, {});
 
 export const get = <T>(path: string, options?: Options) => call<T>("GET", path, options);
 

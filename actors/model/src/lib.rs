@@ -19,6 +19,7 @@ pub mod links;
 pub mod naming;
 pub mod origin;
 pub mod page;
+pub mod precondition;
 pub mod rate;
 pub mod realtime;
 pub mod role;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::access::{Accessor, Authority, Ownership};
-use crate::error::{Error, Result};
+use crate::error::{Error, Noun, Result};
 use crate::links::Links;
+use crate::precondition::Precondition;
 
 /// The request behind a write.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct Origin {
     pub application: Option<Arc<str>>,
     /// The address of the request; links in the response and in notifications start with it.
     pub links: Links,
+    /// The revisions that the object may have (C-23).
+    pub precondition: Option<Precondition>,
     /// The module that makes the write, if an event-processing module does.
     pub by_module: Option<ByModule>,
 }
@@ -65,6 +68,7 @@ impl Origin {
             authority: Authority::Role,
             application: None,
             links,
+            precondition: None,
             by_module: None,
         }
     }
@@ -79,6 +83,14 @@ impl Origin {
     /// Returns the caller, in the form that the [`access`](crate::access) rule takes.
     pub fn accessor(&self) -> Accessor<'_> {
         Accessor { authority: &self.authority, user: &self.user, ownership: Ownership::Counts }
+    }
+
+    /// Checks that an object has a revision that the request allows (C-23).
+    ///
+    /// # Errors
+    /// `PreconditionFailed`.
+    pub fn check_revision(&self, noun: Noun, id: impl ToString, revision: i64) -> Result<()> {
+        self.precondition.as_ref().map_or(Ok(()), |condition| condition.check(noun, id, revision))
     }
 
     /// Returns the fence of a module's write; `None` for writes of clients.

@@ -186,6 +186,7 @@ impl Device {
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Alarm, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
         for _ in 0..MAX_ATTEMPTS {
+            origin.check_revision(Noun::Alarm, id, current.revision)?;
             let mut alarm = Alarm::clone(&current);
             let changes = patch.apply(&mut alarm);
             if changes.is_empty() {
@@ -217,7 +218,6 @@ impl Device {
             match written.await {
                 Ok(Written::Alarm(alarm)) => return Ok(Arc::new(*alarm)),
                 Ok(_) => {
-                    let (database, tenant) = (&self.context.database, &self.context.tenant);
                     current = Arc::new(platform_store::data::alarms::get_alarm(database, tenant, id).await?);
                 }
                 Err(error) if error.is_unique_violation() => return Err(second_open(id, &current.type_)),

@@ -67,6 +67,7 @@ impl Device {
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&current, &origin).await?;
         for _ in 0..MAX_ATTEMPTS {
+            origin.check_revision(Noun::Event, id, current.revision)?;
             let Some(changed) = patch.applied(&current) else { return Ok(current) };
             let changed = Arc::new(changed);
             if !origin.mode.stores() {
@@ -82,7 +83,7 @@ impl Device {
             let written = self.context.commit_stored(change, &origin, self.id, published).await?;
 
             if matches!(written, Written::Stored) {
-                return Ok(changed);
+                return Ok(Arc::new(Event { revision: changed.revision + 1, ..Event::clone(&changed) }));
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
             current = Arc::new(platform_store::data::events::get_event(database, tenant, id).await?);
@@ -93,6 +94,7 @@ impl Device {
     async fn delete_event(&mut self, DeleteEvent { event, origin }: DeleteEvent) -> Result<()> {
         let id = event.id.ok_or_else(|| Error::not_found(Noun::Event, "null"))?;
         self.authorize_event(&event, &origin).await?;
+        origin.check_revision(Noun::Event, id, event.revision)?;
         if !origin.mode.stores() {
             self.context.feed(self.id, PublishedChange::EventDeleted(id), Cause::of(&origin));
             return Ok(());

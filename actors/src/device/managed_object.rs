@@ -28,7 +28,8 @@ use super::{Cause, Device, DeviceActor};
 /// (Y-06).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden` when the caller must own the object and does not; `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden` when the caller must own the object and does not; `PreconditionFailed` when it has another
+/// revision than the request allows; `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<ManagedObject>>")]
 pub struct UpdateManagedObject {
@@ -89,6 +90,7 @@ impl Device {
     ) -> Result<Arc<ManagedObject>> {
         let UpdateManagedObject { patch, origin } = message;
         self.authorize(&origin, SourceObject::has_fragment).await?;
+        let revision = self.expected_revision(&origin).await?;
         if patch.is_empty() || !origin.mode.stores() {
             let object = self.unchanged(&patch, &origin).await?;
             self.context.record_heartbeat(self.id, &origin);
@@ -100,7 +102,7 @@ impl Device {
             user: origin.user.clone(),
             application: origin.application.clone(),
         };
-        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by, file };
+        let update = ManagedObjectUpdate { id: self.id, patch, time: Timestamp::now(), by, file, revision };
         let sets_templates = update.sets_templates();
 
         let change = Change::UpdateManagedObject(self.context.tenant.clone(), update);
@@ -123,7 +125,27 @@ impl Device {
                 self.context.record_heartbeat(self.id, &origin);
                 Ok(object)
             }
+            _ if revision.is_some() => Err(self.changed_meanwhile(&origin).await),
             _ => Err(self.missing()),
+        }
+    }
+
+    /// Returns the revision of the object if the request is conditional, after its condition was checked (C-23).
+    async fn expected_revision(&mut self, origin: &Origin) -> Result<Option<i64>> {
+        if origin.precondition.is_none() {
+            return Ok(None);
+        }
+        let revision = self.current_object().await?.revision;
+        origin.check_revision(Noun::ManagedObject, self.id, revision)?;
+        Ok(Some(revision))
+    }
+
+    /// Returns why a conditional change found no object with the revision that it had a moment before.
+    async fn changed_meanwhile(&mut self, origin: &Origin) -> Error {
+        match self.expected_revision(origin).await {
+            Err(error) => error,
+            // The request allows this revision too.
+            Ok(_) => Error::Contended,
         }
     }
 
@@ -199,6 +221,7 @@ impl Device {
     async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, SourceObject::has_fragment).await?;
+        self.expected_revision(&origin).await?;
         if !origin.mode.stores() {
             self.context.feed(self.id, PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());

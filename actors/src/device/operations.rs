@@ -147,6 +147,7 @@ impl Device {
         let id = current.id.ok_or_else(|| Error::not_found(Noun::Operation, "null"))?;
         self.authorize(&origin, |_, name| current.fragments.get(name).is_some()).await?;
         for _ in 0..MAX_ATTEMPTS {
+            origin.check_revision(Noun::Operation, id, current.revision)?;
             // The operation may have changed since it was read. Then the revision prevents the write, and the current
             // status is checked.
             if only_from.is_some_and(|status| status != current.status) {
@@ -173,7 +174,8 @@ impl Device {
             };
             let update = Arc::new(OperationUpdate { operation, audit });
             let change = Change::UpdateOperation(self.context.tenant.clone(), update.clone());
-            let changed = Arc::new(update.operation.clone());
+            let stored = Operation { revision: update.operation.revision + 1, ..update.operation.clone() };
+            let changed = Arc::new(stored);
             let published = PublishedChange::OperationUpdated(changed.clone());
 
             let written = self.context.commit_stored(change, &origin, self.id, published).await?;

@@ -1,16 +1,17 @@
--- Updates only the members of a PUT; a null type or name removes it. The watch of the availability follows the object
--- (R-01). Changes of smart rules are recorded (Y-05).
+-- Updates only the members of a PUT; a null type or name removes it. An object whose revision is not the given one
+-- stays as it is (C-23). The watch of the availability follows the object (R-01). Changes of smart rules are recorded
+-- (Y-05).
 WITH change AS (
     SELECT *
     FROM unnest(
         $1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::boolean[], $6::text[], $7::text[],
         $8::text[], $9::text[], $10::timestamptz[], $11::boolean[], $12::smallint[],
-        $13::boolean[], $14::bigint[], $15::text[], $16::text[], $18::text[], $19::text[])
+        $13::boolean[], $14::bigint[], $15::text[], $16::text[], $18::text[], $19::text[], $20::bigint[])
         AS change (
             tenant, id, sets_type, type, sets_name, name, owner, fragments, removed, updated_at,
             sets_interval, response_interval, sets_templates, audit_id, user_name, application,
             -- The notifications of servers, for changes of the interval and of names.
-            told_interval, told_names)
+            told_interval, told_names, revision)
 ), updated AS (
     UPDATE managed_objects o
     SET
@@ -19,12 +20,14 @@ WITH change AS (
         owner = coalesce(change.owner, o.owner),
         fragments = (o.fragments || change.fragments::jsonb)
             - ARRAY(SELECT jsonb_array_elements_text(change.removed::jsonb)),
-        updated_at = change.updated_at
+        updated_at = change.updated_at,
+        revision = o.revision + 1
     FROM change
     WHERE o.tenant = change.tenant
         AND o.id = change.id
+        AND o.revision = coalesce(change.revision, o.revision)
     RETURNING
-        o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments,
+        o.tenant, o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments, o.revision,
         change.sets_interval, change.response_interval, change.sets_templates, change.owner IS NOT NULL AS sets_owner,
         change.sets_type, change.audit_id, change.user_name, change.application, change.told_interval,
         change.told_names
@@ -100,7 +103,7 @@ WITH change AS (
             AND updated.id = v.device)
 )
 SELECT
-    id, type, name, owner, created_at, updated_at, fragments,
+    id, type, name, owner, created_at, updated_at, fragments, revision,
     -- Servers cache template sets of the CSV protocol and the owners of objects, so they are notified.
     CASE
         WHEN sets_templates

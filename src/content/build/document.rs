@@ -253,6 +253,9 @@ impl Assembly {
             if status == "201" {
                 response["headers"]["Location"] = json!({"schema": {"$ref": "Link"}});
             }
+            if status == "200" && given["tagged"] == true {
+                response["headers"]["ETag"] = json!({"$ref": E_TAG});
+            }
             if method == "head" {
                 response.as_object_mut().expect("it was made above").remove("content");
             }
@@ -301,6 +304,9 @@ impl Assembly {
         if given.get("body").is_some() {
             shared("ofBodies").into_iter().for_each(&mut add);
         }
+        if list(&given["parameters"]).any(|name| name == "ifMatch") {
+            add("412".into());
+        }
         let typed = |returned: &Value| returned.is_array() || returned.get("application/json").is_some();
         if members(&given["returns"]).any(|(_, returned)| typed(returned)) {
             add("406".into());
@@ -321,6 +327,8 @@ impl Assembly {
 
 /// The header of every response.
 const REQUEST_ID: &str = "#/components/headers/RequestId";
+/// The header of a response with an object that has a revision.
+const E_TAG: &str = "#/components/headers/ETag";
 
 fn error_response(status: &str, description: &Value, schema: Option<&Value>) -> Value {
     let content = match schema {

@@ -13,6 +13,7 @@ use platform_model::data::alarm::{
 };
 use platform_model::error::{Error, Noun};
 use platform_model::id::{AlarmId, ManagedObjectId};
+use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
 use platform_store::Database;
@@ -132,14 +133,14 @@ pub async fn get(
     caller
         .reaches_data_of(&platform, alarm.source, &authority, |name| alarm.fragments.get(name).is_some())
         .await?;
-    Ok(reply::found(media_type, &alarm, &head.links()))
+    Ok(reply::with_revision(reply::found(media_type, &alarm, &head.links()), alarm.revision))
 }
 
 /// `PUT /alarm/alarms/<id>`: changes text, status, severity and fragments; ignores the rest.
 ///
 /// # Errors
-/// 403 without the role or ownership, 404 for an unknown id, 409 when a second alarm of its type would be
-/// open, 422 for an invalid body.
+/// 403 without the role or ownership, 404 for an unknown id, 412 for another revision than `If-Match` allows, 409
+/// when a second alarm of its type would be open, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -147,7 +148,8 @@ pub async fn update(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)?;
+    let origin =
+        Origin { precondition: head.precondition()?, ..caller.origin(&head, role::ALARM_ADMIN, Api::Alarm)? };
     let id = AlarmId::parse(&path)?;
     let alarm =
         Arc::new(platform_store::data::alarms::get_alarm(platform.database(), &caller.tenant, id).await?);
@@ -166,7 +168,7 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Alarm, id))?;
 
-    Ok(reply::updated(&head, media_type, &alarm, &links))
+    Ok(reply::with_revision(reply::updated(&head, media_type, &alarm, &links), alarm.revision))
 }
 
 /// The filters of which a bulk PUT needs at least one.

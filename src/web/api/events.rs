@@ -10,6 +10,7 @@ use platform_model::access::{Api, Authority};
 use platform_model::data::event::{Event, EventFilter, EventPatch, NewEvent};
 use platform_model::error::Noun;
 use platform_model::id::{EventId, ManagedObjectId};
+use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
 use platform_store::Database;
@@ -109,13 +110,14 @@ pub async fn get(
     caller
         .reaches_data_of(&platform, event.source, &authority, |name| event.fragments.get(name).is_some())
         .await?;
-    Ok(reply::found(media_type, &event, &head.links()))
+    Ok(reply::with_revision(reply::found(media_type, &event, &head.links()), event.revision))
 }
 
 /// `PUT /event/events/<id>`: changes text and fragments; ignores the rest (V-02).
 ///
 /// # Errors
-/// 403 without the role or ownership, 404 for an unknown id, 422 for an invalid body.
+/// 403 without the role or ownership, 404 for an unknown id, 412 for another revision than `If-Match` allows, 422
+/// for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -123,7 +125,10 @@ pub async fn update(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?;
+    let origin = Origin {
+        precondition: head.precondition()?,
+        ..caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?
+    };
     let id = EventId::parse(&path)?;
     let event =
         Arc::new(platform_store::data::events::get_event(platform.database(), &caller.tenant, id).await?);
@@ -142,20 +147,24 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Event, id))?;
 
-    Ok(reply::updated(&head, media_type, &event, &links))
+    Ok(reply::with_revision(reply::updated(&head, media_type, &event, &links), event.revision))
 }
 
 /// `DELETE /event/events/<id>`: deletes an event and its file, and returns 204.
 ///
 /// # Errors
-/// 403 without the role or ownership, 404 for an unknown id.
+/// 403 without the role or ownership, 404 for an unknown id, 412 for another revision than `If-Match` allows.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?);
+    let origin = Origin {
+        precondition: head.precondition()?,
+        ..caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?
+    };
+    let origin = Arc::new(origin);
     let id = EventId::parse(&path)?;
     let event =
         Arc::new(platform_store::data::events::get_event(platform.database(), &caller.tenant, id).await?);

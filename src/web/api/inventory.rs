@@ -17,6 +17,7 @@ use platform_model::devices::reference::{WantedParents, WantedReferences};
 use platform_model::error::Error;
 use platform_model::id::ManagedObjectId;
 use platform_model::naming::naming;
+use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest};
 use platform_model::role;
 use platform_store::Database;
@@ -149,15 +150,15 @@ pub async fn get(
     let id = ManagedObjectId::parse(&path)?;
     let wanted = wanted_references(&Query::parse(head.query_string()))?;
     let object = caller.sees(&platform, id, wanted).await?;
-    Ok(reply::found(media_type, &object, &head.links()))
+    Ok(reply::with_revision(reply::found(media_type, &object, &head.links()), object.revision))
 }
 
 /// `PUT /inventory/managedObjects/<id>`: changes the members that were sent. An empty JSON object is a
 /// heartbeat (I-15).
 ///
 /// # Errors
-/// 403 without the role or ownership, or for a new owner without ROLE_INVENTORY_ADMIN; 404 for an unknown id,
-/// 422 for an invalid body.
+/// 403 without the role or ownership, or for a new owner without ROLE_INVENTORY_ADMIN; 404 for an unknown id, 412
+/// for another revision than `If-Match` allows, 422 for an invalid body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -165,7 +166,10 @@ pub async fn update(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
+    let origin = Origin {
+        precondition: head.precondition()?,
+        ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?
+    };
     let id = ManagedObjectId::parse(&path)?;
     caller.finds(&platform, id, &origin.authority).await?;
     let (media_type, mut patch) = body.parse(&["managedObject"], ManagedObjectPatch::parse).await?;
@@ -189,7 +193,7 @@ pub async fn update(
     let message = UpdateManagedObject { patch: Arc::new(patch), origin: Arc::new(origin) };
     let object = platform.tenant(&caller.tenant).ask_device(id, message).await?;
 
-    Ok(reply::updated(&head, media_type, &object, &links))
+    Ok(reply::with_revision(reply::updated(&head, media_type, &object, &links), object.revision))
 }
 
 /// `DELETE /inventory/managedObjects/<id>`: deletes the object with all its data and returns 204. The
@@ -197,14 +201,18 @@ pub async fn update(
 /// and groups, with `forceCascade=true` those of any object (I-10).
 ///
 /// # Errors
-/// 403 without the role or ownership, 404 for an unknown id.
+/// 403 without the role or ownership, 404 for an unknown id, 412 for another revision than `If-Match` allows.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
     path: web::Path<String>,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = Arc::new(caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?);
+    let origin = Origin {
+        precondition: head.precondition()?,
+        ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?
+    };
+    let origin = Arc::new(origin);
     let query = Query::parse(head.query_string());
     let cascade = match (query.flag("forceCascade")?, query.flag("cascade")?) {
         (Some(true), _) => Cascade::Everything,

@@ -11,6 +11,7 @@ use platform_model::data::operation::{
 };
 use platform_model::error::Noun;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId};
+use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, TimeOrder};
 use platform_model::role;
 use platform_store::Database;
@@ -110,15 +111,16 @@ pub async fn get(
             operation.fragments.get(name).is_some()
         })
         .await?;
-    Ok(reply::found(media_type, &operation, &head.links()))
+    Ok(reply::with_revision(reply::found(media_type, &operation, &head.links()), operation.revision))
 }
 
 /// `PUT /devicecontrol/operations/<id>`: changes status, failure reason and fragments; ignores the rest
 /// (O-05).
 ///
 /// # Errors
-/// 403 without the role, ownership or a permission, 404 for an unknown id, 409 when concurrent changes keep
-/// winning or the status is not that of [`OnlyFrom`], 422 for an invalid body.
+/// 403 without the role, ownership or a permission, 404 for an unknown id, 412 for another revision than `If-Match`
+/// allows, 409 when concurrent changes keep winning or the status is not that of [`OnlyFrom`], 422 for an invalid
+/// body.
 pub async fn update(
     caller: Caller,
     head: RequestHead,
@@ -127,7 +129,10 @@ pub async fn update(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
+    let origin = Origin {
+        precondition: head.precondition()?,
+        ..caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?
+    };
     let (database, id) = (platform.database(), OperationId::parse(&path)?);
     let operation =
         Arc::new(platform_store::data::operations::get_operation(database, &caller.tenant, id).await?);
@@ -145,7 +150,7 @@ pub async fn update(
         .await
         .map_err(|e| ApiError::gone_with_source(e, Noun::Operation, id))?;
 
-    Ok(reply::updated(&head, media_type, &operation, &links))
+    Ok(reply::with_revision(reply::updated(&head, media_type, &operation, &links), operation.revision))
 }
 
 /// `DELETE /devicecontrol/operations?<filters>`: deletes everything that matches the filters of GET, or all

@@ -317,6 +317,7 @@ impl Caller {
             authority,
             application: self.sent_by.clone(),
             links: Links::new(base(head)),
+            precondition: None,
             by_module: None,
         }
     }

@@ -33,6 +33,7 @@ use platform_actors::writes::PublicationTurn;
 use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::ProcessingMode;
+use platform_model::precondition::Precondition;
 use platform_model::units::SystemOfUnits;
 use tokio::time::sleep;
 
@@ -108,6 +109,14 @@ impl RequestHead {
     /// `Invalid` names a value that is not a mode (M-01).
     pub fn check_mode(&self) -> Result<()> {
         self.given_mode().map(drop)
+    }
+
+    /// Returns the header `If-Match`; without it a write has no condition (C-23).
+    ///
+    /// # Errors
+    /// `Invalid` names the value and what is allowed.
+    pub fn precondition(&self) -> Result<Option<Precondition>> {
+        negotiation::precondition(&self.request)
     }
 
     fn given_mode(&self) -> Result<ProcessingMode> {

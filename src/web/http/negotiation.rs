@@ -1,5 +1,5 @@
 //! Content negotiation for both HTTP servers: the media types of bodies and responses, and the processing mode (C-08,
-//! C-09, M-01).
+//! C-09, M-01), and the condition of a write (C-23).
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use actix_web::http::header::{self, HeaderName};
 use platform_model::naming::naming;
 use platform_model::origin::ProcessingMode;
+use platform_model::precondition::Precondition;
 
 use super::error::{ApiError, Result};
 use super::head::Head;
@@ -25,6 +26,18 @@ pub(crate) fn processing_mode(head: &impl Head) -> Result<ProcessingMode> {
         Some(value) => Ok(ProcessingMode::parse(&String::from_utf8_lossy(value))?),
         None => Ok(ProcessingMode::Persistent),
     }
+}
+
+/// Returns the header `If-Match`; without it a write has no condition (C-23).
+///
+/// # Errors
+/// `Invalid` names the value and what is allowed.
+pub(crate) fn precondition(head: &impl Head) -> Result<Option<Precondition>> {
+    let values: Vec<_> = head.values(&header::IF_MATCH).map(String::from_utf8_lossy).collect();
+    if values.is_empty() {
+        return Ok(None);
+    }
+    Ok(Precondition::parse(&values.join(","))?)
 }
 
 /// Returns whether the client sent `Accept`. Without it, the response to a POST or PUT has no body (C-08). An empty one

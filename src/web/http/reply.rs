@@ -85,6 +85,14 @@ where
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
 }
 
+/// Adds the revision of the object as its `ETag`, for conditional requests (C-23).
+pub(crate) fn with_revision(mut response: HttpResponse, revision: i64) -> HttpResponse {
+    let tag =
+        header::HeaderValue::from_str(&format!("\"{revision}\"")).expect("a number is valid in a header");
+    response.headers_mut().insert(header::ETAG, tag);
+    response
+}
+
 /// Writes a collection without pages: `{self, <name>: [...]}`.
 pub fn members<T>(link: &str, name: &'static str, members: &[T], links: &Links) -> Vec<u8>
 where

@@ -14,6 +14,7 @@ mod methods;
 mod nulls;
 mod order_of_checks;
 mod paging;
+mod preconditions;
 mod processing_modes;
 mod total_pages;
 mod years;

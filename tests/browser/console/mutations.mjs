@@ -67,6 +67,7 @@ const FAULTS = [
   ["a file is cut at its first page", "list.ts", "member, { keyOf })", "member, { keyOf, mostPages: 1 })", "saved as a file"],
   ["the old password stays", "log_in.ts", "body: { password } });", "body: {} });", "own password"],
   ["a role of a user stays", "pages/users/page.tsx", "await setRoles(address, form, loaded.data.value ?? [], own);", "", "role of its own"],
+  ["an edit overwrites what others changed", "pages/device/facts.tsx", "{ body, ifMatch: tag }", "{ body }", "another person changed"],
   ["another tenant is deleted", "pages/tenants/page.tsx", 'const remove = () => call("DELETE", address)', 'const remove = () => call("DELETE", path`/tenant/tenants/staying`)', "edited and deleted by"],
   ["the tree loads all members", "groups.ts", "pageSize: PAGE_SIZE, withChildren: false }", "pageSize: PAGE_SIZE }", "groups of devices are"],
   ["passwords show in a preview", "values/csv.ts", "rowsOf(body, separator)\n", 'body.split("\\n").map((line) => line.split(separator))\n', "each row that failed"],

@@ -35,6 +35,9 @@ pub struct ManagedObject {
     pub creation_time: Timestamp,
     /// The time when a PUT last changed the object.
     pub last_updated: Timestamp,
+    /// The number of changes so far, which the `ETag` shows (C-23). Publications of earlier versions lack it.
+    #[serde(default)]
+    pub revision: i64,
     /// The references to other objects, filled if a read requests them.
     pub references: References,
     /// The fragments of the server, filled with the references.
@@ -110,6 +113,7 @@ impl NewManagedObject {
             owner: owner.to_owned(),
             creation_time: now,
             last_updated: now,
+            revision: 0,
             references: References::default(),
             server_fragments: ServerFragments::of_new(&self.fragments, now),
             fragments: self.fragments.clone(),

@@ -139,6 +139,18 @@ pub enum Error {
         /// A description of the conflict.
         message: String,
     },
+    /// The object has another revision than the request requires (C-23).
+    #[error("{noun} '{id}' has changed: its ETag is \"{revision}\", and If-Match allows {expected}")]
+    PreconditionFailed {
+        /// The kind of the object.
+        noun: Noun,
+        /// The id of the object.
+        id: String,
+        /// The revision that the object has.
+        revision: i64,
+        /// The tags that the request allows.
+        expected: String,
+    },
     /// The text of a body violates its format.
     #[error("{0}")]
     Malformed(String),

@@ -52,6 +52,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = texts_of![
     "V41__consumers",
     "V42__filters_of_consumers",
     "V43__traces__works_with_V42",
+    "V44__revisions__works_with_V42",
 ];
 
 #[cfg(test)]

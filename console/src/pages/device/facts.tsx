@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { call, path } from "../../api";
+import { call, path, type Tagged } from "../../api";
 import { useList } from "../../list";
 import type { ExternalId } from "../../reference";
 import { lastAddress, open, unsaved } from "../../router";
@@ -156,14 +156,15 @@ export function ExternalIds({ id }: { id: string }) {
 const ABOUT_INTERVAL =
   "If it sends nothing for longer, the server raises an alarm. 0 means maintenance; empty means it is not watched.";
 
-export function Edit({ device, onClose }: { device: ManagedObject; onClose: () => void }) {
+/** Edits a device as it was read for this purpose; what others changed since then is not overwritten. */
+export function Edit({ of: { value: device, tag }, onClose }: { of: Tagged<ManagedObject>; onClose: () => void }) {
   const interval = device.plat_RequiredAvailability?.responseInterval;
   const send = async (form: FormData) => {
     const minutes = String(form.get("interval"));
     const body: Record<string, unknown> = { name: form.get("name") };
     if (minutes !== "" || interval !== undefined)
       body.plat_RequiredAvailability = minutes === "" ? null : { responseInterval: Number(minutes) };
-    await call("PUT", path`/inventory/managedObjects/${device.id}`, { body });
+    await call("PUT", path`/inventory/managedObjects/${device.id}`, { body, ifMatch: tag });
   };
   const remove = () =>
     call("DELETE", path`/inventory/managedObjects/${device.id}`).then(() => {

@@ -1,7 +1,7 @@
 // The page of one device: its facts, its state, its measurements, alarms and operations.
 
 import { useSignal } from "@preact/signals";
-import { ApiError, get, path, withQuery } from "../../api";
+import { ApiError, get, getTagged, path, type Tagged, withQuery } from "../../api";
 import { useLoad } from "../../load";
 import { AlarmCounts, availabilityOf } from "../../parts/device";
 import { NewOperation } from "../../parts/new_operation";
@@ -10,7 +10,7 @@ import { lastAddress } from "../../router";
 import { can } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
-import { Button, Page } from "../../ui/kit";
+import { Action, Button, Page } from "../../ui/kit";
 import { States } from "../../ui/loaded";
 import { Standing } from "../../ui/standing";
 import { of } from "./channels";
@@ -46,7 +46,10 @@ export function DevicePage({ id }: { id: string }) {
 
 function Device({ id }: { id: string }) {
   const creating = useSignal(false);
-  const editing = useSignal(false);
+  const editing = useSignal<Tagged<ManagedObject> | null>(null);
+  const edit = async () => {
+    editing.value = await getTagged(path`/inventory/managedObjects/${id}`);
+  };
   const device = useLoad(() => read(id), [id], {
     ...of("managedobjects", id),
     take: (messages) => {
@@ -74,7 +77,7 @@ function Device({ id }: { id: string }) {
               </Button>
             )}
             <QuietLink of={{ id }}>Why is it quiet?</QuietLink>
-            {can("ROLE_INVENTORY_ADMIN") && <Button onClick={() => (editing.value = true)}>Edit</Button>}
+            {can("ROLE_INVENTORY_ADMIN") && <Action run={edit}>Edit</Action>}
           </>
         )
       }>
@@ -102,7 +105,7 @@ function Device({ id }: { id: string }) {
         )}
       </States>
       {creating.value && found && <NewOperation device={found} onClose={() => (creating.value = false)} />}
-      {editing.value && found && <Edit device={found} onClose={() => (editing.value = false)} />}
+      {editing.value && <Edit of={editing.value} onClose={() => (editing.value = null)} />}
     </Page>
   );
 }

@@ -248,6 +248,7 @@ impl ResponseError for ApiError {
             Self::Platform(error) => match error {
                 Error::NotFound { .. } => StatusCode::NOT_FOUND,
                 Error::Duplicate { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
+                Error::PreconditionFailed { .. } => StatusCode::PRECONDITION_FAILED,
                 Error::Malformed(_) => StatusCode::BAD_REQUEST,
                 Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Forbidden | Error::Refused(_) | Error::QuotaExceeded { .. } => StatusCode::FORBIDDEN,

@@ -10,28 +10,12 @@ use super::{ApiError, ServiceFault};
 impl ApiError {
     /// Returns the member `error`: area and name.
     pub(super) fn name(&self) -> String {
-        let area = |noun: &Noun| match noun {
-            Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
-            Noun::ExternalId => "identity",
-            Noun::Alarm => "alarm",
-            Noun::Measurement => "measurement",
-            Noun::Event | Noun::EventBinary => "event",
-            Noun::AuditRecord => "audit",
-            Noun::User | Noun::Group | Noun::Role | Noun::AccessToken => "user",
-            Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
-            Noun::Session | Noun::Consumer | Noun::Trace => "notification",
-            Noun::Application | Noun::TokenClient => "application",
-            Noun::Module => "cep-server",
-            Noun::RetentionRule => "retention",
-            Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
-                "devicecontrol"
-            }
-        };
         match self {
             Self::Platform(error) => match error {
                 Error::NotFound { noun, .. } => format!("{}/Not Found", area(noun)),
                 Error::Duplicate { noun, .. } => format!("{}/Duplicate", area(noun)),
                 Error::Conflict { noun, .. } => format!("{}/Update Conflict", area(noun)),
+                Error::PreconditionFailed { noun, .. } => format!("{}/Precondition Failed", area(noun)),
                 Error::Malformed(_) | Error::Invalid(_) => "undefined/validationError".into(),
                 Error::Forbidden | Error::Refused(_) => "security/Forbidden".into(),
                 Error::QuotaExceeded { .. } => "tenants/Quota Exceeded".into(),
@@ -59,6 +43,27 @@ impl ApiError {
             }
             Self::RangeNotSatisfiable { .. } => "general/Range Not Satisfiable".into(),
             Self::Http(status, _) => format!("general/{}", status.canonical_reason().unwrap_or("Error")),
+        }
+    }
+}
+
+/// Returns the area of an error about a noun.
+fn area(noun: &Noun) -> &'static str {
+    match noun {
+        Noun::ManagedObject | Noun::Link | Noun::Binary => "inventory",
+        Noun::ExternalId => "identity",
+        Noun::Alarm => "alarm",
+        Noun::Measurement => "measurement",
+        Noun::Event | Noun::EventBinary => "event",
+        Noun::AuditRecord => "audit",
+        Noun::User | Noun::Group | Noun::Role | Noun::AccessToken => "user",
+        Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
+        Noun::Session | Noun::Consumer | Noun::Trace => "notification",
+        Noun::Application | Noun::TokenClient => "application",
+        Noun::Module => "cep-server",
+        Noun::RetentionRule => "retention",
+        Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
+            "devicecontrol"
         }
     }
 }

@@ -176,6 +176,27 @@ export async function a_device_is_edited_and_gets_an_external_id(stage) {
   await visitor.leave();
 }
 
+export async function what_another_person_changed_meanwhile_is_not_overwritten(stage) {
+  const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "shared", plat_IsDevice: {} });
+  const address = `/inventory/managedObjects/${id}`;
+  const visitor = await at(stage, `devices/${id}`);
+  await visitor.button("Edit").click();
+  await visitor.page.getByLabel("Name").fill("mine");
+  await stage.fleet.call("PUT", address, { name: "theirs" });
+  visitor.expectsCuts = true;
+  await visitor.button("Save").click();
+  await visitor.sees("Somebody else has changed it meanwhile, so nothing was saved.");
+  assert.equal((await stage.fleet.call("GET", address)).name, "theirs");
+  visitor.complaints = [];
+  await visitor.page.keyboard.press("Escape");
+  await visitor.confirms("Discard");
+  await visitor.button("Edit").click();
+  await visitor.page.getByLabel("Name").fill("mine after all");
+  await visitor.button("Save").click();
+  await visitor.page.getByRole("heading", { level: 1, name: "mine after all" }).waitFor();
+  await visitor.leave();
+}
+
 export async function a_device_is_deleted_after_a_question(stage) {
   const { id } = await stage.fleet.call("POST", "/inventory/managedObjects", { name: "short-lived", plat_IsDevice: {} });
   const visitor = await at(stage, `devices/${id}`);

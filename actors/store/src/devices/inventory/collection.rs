@@ -356,8 +356,8 @@ impl InventoryRead<'_> {
 }
 
 /// Selects the object of a row of `found` by its key, whatever the planner's estimate of the number of rows.
-const ONE: &str = "SELECT o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments \
-    FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
+const ONE: &str = "SELECT o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments, \
+    o.revision FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";
 /// Selects the same object with the columns that conditions use.
 const ONE_WITH_EVERYTHING: &str =
     "SELECT o.* FROM managed_objects o WHERE o.tenant = $1 AND o.id = found.id OFFSET 0";

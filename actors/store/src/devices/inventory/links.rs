@@ -252,7 +252,7 @@ pub async fn list_children(
     let rows = client
         .rows(&filtered.page(&columns, Order::Id("l.position"), request), &filtered.parameters())
         .await?;
-    let page = page_of(rows, request, |row| Position::of_id(row.get(7)));
+    let page = page_of(rows, request, |row| Position::of_id(row.get("position")));
     let mut members = page.members.iter().map(from_row).collect::<Result<Vec<_>>>()?;
     fill_references(&*client, tenant, &mut members, WantedReferences::default()).await?;
     Ok(Page { members, next: page.next, count })

@@ -35,7 +35,8 @@ const LIST_NAMES: &str = include_str!("../../../../../sql/queries/managed_object
 const FIND: &str = include_str!("../../../../../sql/queries/managed_objects/find.sql");
 
 /// The columns of a managed object, in the order [`from_row`] reads them.
-pub(crate) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments";
+pub(crate) const COLUMNS: &str = "o.id, o.type, o.name, o.owner, o.created_at, o.updated_at, o.fragments, \
+    o.revision";
 
 /// The number of objects that one transaction deletes. A large cascade takes several transactions, the deepest objects
 /// first, so that an interrupted one leaves no orphans.
@@ -181,6 +182,7 @@ pub(crate) fn from_row(row: &Row) -> Result<ManagedObject> {
         references: References::default(),
         server_fragments: ServerFragments::default(),
         fragments: fragments(row, 6)?,
+        revision: row.get(7),
     })
 }
 

@@ -38,6 +38,8 @@ pub struct ManagedObjectUpdate {
     pub by: ChangedBy,
     /// The upload that becomes the file of the object.
     pub file: Option<BinaryId>,
+    /// The revision without which the object stays as it is (C-23); `None` for any.
+    pub revision: Option<i64>,
 }
 
 /// The user and the application that requested the change of an object. The audit record of a smart rule names them
@@ -211,12 +213,11 @@ async fn update_managed_objects(
     let (set, removed) = fragments_of(rows);
     let times: Vec<_> = changes().map(|change| change.time.instant()).collect();
     let (sets_interval, intervals) = intervals_of(rows);
-    let sets_templates: Vec<bool> = changes().map(|change| change.sets_templates()).collect();
     let audit_records: Vec<i64> = changes().map(|change| change.by.audit_record).collect();
     let users: Vec<&str> = changes().map(|change| &*change.by.user).collect();
     let applications: Vec<_> = changes().map(|change| change.by.application.as_deref()).collect();
     let (told_intervals, told_names) = announcements_of(signatures, rows);
-    let parameters: [&(dyn ToSql + Sync); 19] = [
+    let parameters: [&(dyn ToSql + Sync); 20] = [
         &tenants,
         &ids,
         &sets_type,
@@ -229,13 +230,14 @@ async fn update_managed_objects(
         &times,
         &sets_interval,
         &intervals,
-        &sets_templates,
+        &changes().map(|change| change.sets_templates()).collect::<Vec<_>>(),
         &audit_records,
         &users,
         &applications,
         &naming().fragment("SmartRule"),
         &told_intervals,
         &told_names,
+        &changes().map(|change| change.revision).collect::<Vec<_>>(),
     ];
     let rows = client.rows(UPDATE, &parameters).await?;
     rows.iter().map(|row| Ok((row.get(0), from_row(row)?))).collect()
