@@ -48,8 +48,8 @@ pub struct RaiseAlarm {
 /// writes and publishes nothing. Otherwise it publishes UPDATE; in mode TRANSIENT nothing else happens (M-02).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Conflict` when the alarm would be a second open alarm of its type, `Unavailable` or
-/// `Database`.
+/// `NotFound`, `Forbidden`, `Conflict` when the alarm would be a second open alarm of its type, `PreconditionFailed`
+/// (C-23), `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Alarm>>")]
 pub struct UpdateAlarm {

@@ -19,7 +19,8 @@ use super::{Cause, Device, DeviceActor, MAX_ATTEMPTS};
 /// writes and publishes nothing. Otherwise it publishes UPDATE as the mode requires (M-02 to M-04).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden`, `Conflict` when others change it all the time, `PreconditionFailed` (C-23), `Unavailable`
+/// or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Event>>")]
 pub struct UpdateEvent {
@@ -35,7 +36,7 @@ pub struct UpdateEvent {
 /// TRANSIENT and CEP delete nothing and only send the deletion to modules (M-04).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden`, `PreconditionFailed` (C-23), `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct DeleteEvent {

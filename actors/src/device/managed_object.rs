@@ -44,7 +44,7 @@ pub struct UpdateManagedObject {
 /// deletion to modules (M-04).
 ///
 /// # Errors
-/// `NotFound`, `Forbidden`, `Unavailable` or `Database`.
+/// `NotFound`, `Forbidden`, `PreconditionFailed` (C-23), `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<()>")]
 pub struct DeleteManagedObject {

@@ -50,7 +50,7 @@ pub struct QueueOperation {
 ///
 /// # Errors
 /// `NotFound`, `Forbidden`, `Conflict` when others change it all the time or it is not in the required status,
-/// `Unavailable` or `Database`.
+/// `PreconditionFailed` (C-23), `Unavailable` or `Database`.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<Arc<Operation>>")]
 pub struct UpdateOperation {
