@@ -93,7 +93,7 @@ async fn each_job_runs_again_after_a_panic() {
 
 #[tokio::test]
 async fn readiness_shows_jobs_only_with_details() {
-    let stranger = TestServer::shared().await.stranger();
+    let (_server, stranger) = TestServer::shared().await.with_stranger();
 
     assert_eq!(stranger.get("/health/ready").await.text, "{\"status\":\"UP\"}");
     assert_eq!(stranger.get("/health/ready?withDetails=false").await.text, "{\"status\":\"UP\"}");

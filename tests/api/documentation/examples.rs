@@ -128,7 +128,7 @@ fn check(path: &str, method: &str, operation: &Value, line: &Line) {
 
 #[tokio::test]
 async fn every_operation_has_a_curl_line_that_sends_what_it_takes() {
-    let (pages, stranger) = pages().await;
+    let (_server, pages, stranger) = pages().await;
     let sections = pages.values().flat_map(|html| html.split("<h2 id=\"").skip(1));
     let sections: HashMap<_, _> = sections.filter_map(|section| section.split_once('"')).collect();
     let twins = pages.values().flat_map(|html| html.split("<code id=\"").skip(1));

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use crate::harness::prelude::*;
 
-/// Returns the address and the HTML of every page, and a caller without credentials.
-async fn pages() -> (BTreeMap<String, String>, Caller) {
-    let stranger = TestServer::shared().await.stranger();
+/// Returns a server, the address and the HTML of every page, and a caller without credentials.
+async fn pages() -> (TestServer, BTreeMap<String, String>, Caller) {
+    let (server, stranger) = TestServer::shared().await.with_stranger();
     let (mut pages, mut waiting) = (BTreeMap::new(), vec!["/docs".to_owned()]);
     while let Some(address) = waiting.pop() {
         if pages.contains_key(&address) {
@@ -26,7 +26,7 @@ async fn pages() -> (BTreeMap<String, String>, Caller) {
         waiting.extend(paths.filter(|path| path.starts_with("/docs")));
         pages.insert(address, html);
     }
-    (pages, stranger)
+    (server, pages, stranger)
 }
 
 /// Returns the targets of the links of a page.

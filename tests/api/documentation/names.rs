@@ -58,7 +58,7 @@ fn is_served(path: &str, routes: &[String]) -> bool {
 
 #[tokio::test]
 async fn every_path_that_a_page_names_is_a_route() {
-    let (pages, _) = pages().await;
+    let (_server, pages, _) = pages().await;
     let routes: Vec<String> =
         platform_web::routes::listed().into_iter().map(|(pattern, _)| pattern).collect();
     let others = pages.iter().filter(|(page, _)| *page != OF_MODULES);
@@ -71,7 +71,7 @@ async fn every_path_that_a_page_names_is_a_route() {
 
 #[tokio::test]
 async fn every_link_leads_to_a_page_of_this_server_or_to_another_site() {
-    let (pages, stranger) = pages().await;
+    let (_server, pages, stranger) = pages().await;
     let mut others = BTreeSet::new();
     for (page, html) in &pages {
         for link in links(html) {

@@ -45,7 +45,7 @@ fn explanation_of_a_role_says_whether_anything_requires_it() {
 
 #[tokio::test]
 async fn every_role_that_a_page_names_exists() {
-    let (pages, _) = pages().await;
+    let (_server, pages, _) = pages().await;
     let known = |name: &str| role::ALL.contains(&name) || OF_MICROSERVICES.contains(&name);
     let named = pages.iter().flat_map(|(page, html)| names(html).map(move |name| (page, name)));
     let unknown: BTreeSet<_> = named.filter(|(_, name)| !known(name)).collect();

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn every_page_has_a_field_that_searches_all_pages() {
-    let (pages, stranger) = pages().await;
+    let (_server, pages, stranger) = pages().await;
     for (address, html) in pages.iter().filter(|(address, _)| *address != "/docs/errors") {
         assert!(html.contains("<form action=\"/docs/search\" role=\"search\">"), "{address} has no search");
     }
@@ -26,7 +26,7 @@ async fn every_page_has_a_field_that_searches_all_pages() {
 
 #[tokio::test]
 async fn search_shows_any_question_as_text() {
-    let stranger = TestServer::shared().await.stranger();
+    let (_server, stranger) = TestServer::shared().await.with_stranger();
     for question in ["%22%3E%3Cscript%3E", "%00%FF", "", &"%3C".repeat(3000), "a&q=b&q[]=c"] {
         let found = stranger.get(&format!("/docs/search?q={question}")).await.expect(200);
         assert!(!found.text.contains("<script") && found.text.len() < 60_000, "{question}");

@@ -326,7 +326,7 @@ async fn gap_of_a_consumer_is_as_the_document_of_streams_says() {
 
 #[tokio::test]
 async fn document_of_streams_is_served_to_everyone() {
-    let stranger = TestServer::shared().await.stranger();
+    let (_server, stranger) = TestServer::shared().await.with_stranger();
     assert_eq!(stranger.get("/asyncapi.json").await.expect(200).json(), *STREAMS);
 }
 

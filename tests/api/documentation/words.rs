@@ -36,7 +36,7 @@ fn without_examples(html: &str) -> String {
 
 #[tokio::test]
 async fn types_are_words() {
-    let (pages, _) = pages().await;
+    let (_server, pages, _) = pages().await;
     let of_api: Vec<_> = pages.iter().filter(|(address, _)| address.starts_with("/docs/api/")).collect();
     assert!(of_api.len() > 15, "{} pages", of_api.len());
     for (address, html) in &of_api {
@@ -65,7 +65,7 @@ async fn types_are_words() {
 
 #[tokio::test]
 async fn every_operation_is_in_the_list_at_the_top_of_its_page() {
-    let (pages, _) = pages().await;
+    let (_server, pages, _) = pages().await;
     let paths = REFERENCE["paths"].to_string();
     for (address, html) in pages.iter().filter(|(address, _)| address.starts_with("/docs/api/")) {
         let top = html.split("<h2 ").next().unwrap();
@@ -79,7 +79,7 @@ async fn every_operation_is_in_the_list_at_the_top_of_its_page() {
 
 #[tokio::test]
 async fn no_page_is_large() {
-    let (pages, _) = pages().await;
+    let (_server, pages, _) = pages().await;
     for (address, html) in &pages {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(html.as_bytes()).unwrap();

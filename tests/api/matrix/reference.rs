@@ -117,7 +117,7 @@ fn encoded(media_type: &str, example: &Value) -> (String, String) {
 
 #[tokio::test]
 async fn reference_is_served_to_everyone_and_compressed_to_those_who_accept_that() {
-    let stranger = TestServer::shared().await.stranger();
+    let (_server, stranger) = TestServer::shared().await.with_stranger();
 
     let plain = stranger.get("/openapi.json").await.expect(200);
     let packed = stranger.request("GET", "/openapi.json").header("Accept-Encoding", "gzip").head().await;
@@ -132,7 +132,7 @@ async fn reference_is_served_to_everyone_and_compressed_to_those_who_accept_that
 
 #[tokio::test]
 async fn every_link_of_every_page_leads_to_a_page_and_an_anchor() {
-    let stranger = TestServer::shared().await.stranger();
+    let (_server, stranger) = TestServer::shared().await.with_stranger();
     let (mut pages, mut waiting) = (HashMap::new(), vec!["/docs".to_owned()]);
     let mut targets = Vec::new();
     while let Some(page) = waiting.pop() {

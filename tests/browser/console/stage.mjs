@@ -218,7 +218,7 @@ export class Visitor {
     await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getTiming().iterations !== Infinity).map((one) => one.finished.catch(() => {}))));
     if (!(await this.page.evaluate("!!window.axe"))) await this.page.evaluate(AXE);
     return this.page.evaluate(async (rules) => {
-      let isDisturbed = false;
+      let isDisturbed = document.querySelector(".old") !== null;
       const observer = new MutationObserver((changes) => (isDisturbed ||= changes.some(({ target }) => target.classList.contains("old"))));
       observer.observe(document.body, { subtree: true, attributeFilter: ["class"] });
       const { violations } = await window.axe.run(document, { resultTypes: ["violations"], ...(rules && { runOnly: rules }) });

@@ -64,6 +64,12 @@ impl TestServer {
         (self, admin, device)
     }
 
+    /// Returns this server and its [`stranger`](Self::stranger).
+    pub fn with_stranger(self) -> (Self, Caller) {
+        let stranger = self.stranger();
+        (self, stranger)
+    }
+
     /// Returns this server, its [`admin`](Self::admin), and the id of a new device with this name that runs an agent.
     pub async fn with_agent(self, name: &str) -> (Self, Caller, String) {
         let admin = self.admin();
