@@ -164,12 +164,11 @@ pub async fn remove(
         precondition: head.precondition()?,
         ..caller.origin_of_data(&head, role::EVENT_ADMIN, Api::Event)?
     };
-    let origin = Arc::new(origin);
     let id = EventId::parse(&path)?;
     let event =
         Arc::new(platform_store::data::events::get_event(platform.database(), &caller.tenant, id).await?);
     let source = event.source;
-    let message = DeleteEvent { event, origin };
+    let message = DeleteEvent { event, origin: Arc::new(origin) };
     platform
         .tenant(&caller.tenant)
         .ask_device(source, message)

@@ -212,7 +212,6 @@ pub async fn remove(
         precondition: head.precondition()?,
         ..caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?
     };
-    let origin = Arc::new(origin);
     let query = Query::parse(head.query_string());
     let cascade = match (query.flag("forceCascade")?, query.flag("cascade")?) {
         (Some(true), _) => Cascade::Everything,
@@ -220,7 +219,7 @@ pub async fn remove(
         _ => Cascade::Subgroups,
     };
     let id = ManagedObjectId::parse(&path)?;
-    let message = DeleteManagedObject { cascade, origin };
+    let message = DeleteManagedObject { cascade, origin: Arc::new(origin) };
     platform.tenant(&caller.tenant).ask_device(id, message).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -15,6 +15,7 @@ use flate2::write::GzEncoder;
 use tokio::sync::Semaphore;
 
 use super::encoding::accepts_gzip;
+use super::reply::HasRevision;
 
 /// The least size of a compressed body, in bytes. A shorter one takes few packets anyway.
 const LEAST: u64 = 16 * 1024;
@@ -45,13 +46,16 @@ fn is_wanted(response: &ServiceResponse<BoxBody>) -> bool {
         && accepts_gzip(request.headers())
 }
 
-/// Returns whether the body is JSON that the server wrote, and neither a file nor a secret: files have an `ETag` or may
-/// be read in parts, and no cache may keep secrets.
+/// Returns whether the body is JSON that the server wrote, and neither a file nor a secret: files have an `ETag` of
+/// their bytes or may be read in parts, and no cache may keep secrets.
 fn is_plain_json(response: &ServiceResponse<BoxBody>) -> bool {
     let headers = response.headers();
     let is_json = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("json"));
+    let is_tagged_file =
+        headers.contains_key(header::ETAG) && !response.response().extensions().contains::<HasRevision>();
     headers.get(header::CONTENT_TYPE).is_some_and(is_json)
-        && [header::CONTENT_ENCODING, header::ETAG, header::ACCEPT_RANGES, header::CACHE_CONTROL]
+        && !is_tagged_file
+        && [header::CONTENT_ENCODING, header::ACCEPT_RANGES, header::CACHE_CONTROL]
             .iter()
             .all(|name| !headers.contains_key(name))
 }

@@ -85,11 +85,15 @@ where
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
 }
 
+/// Marks a response whose `ETag` is a revision: unlike that of a file, it holds for a compressed body too.
+pub(super) struct HasRevision;
+
 /// Adds the revision of the object as its `ETag`, for conditional requests (C-23).
 pub(crate) fn with_revision(mut response: HttpResponse, revision: i64) -> HttpResponse {
     let tag =
         header::HeaderValue::from_str(&format!("\"{revision}\"")).expect("a number is valid in a header");
     response.headers_mut().insert(header::ETAG, tag);
+    response.extensions_mut().insert(HasRevision);
     response
 }
 

@@ -55,6 +55,20 @@ async fn large_list_is_compressed_for_a_client_that_accepts_gzip() {
 }
 
 #[tokio::test]
+async fn large_object_is_compressed_and_keeps_its_revision() {
+    let (_server, admin) = TestServer::shared().await.with_admin();
+    let note = "The valve was opened. ".repeat(1000);
+    let object = admin.create(OBJECTS, &json!({"acme_Note": note})).await;
+    let path = format!("{OBJECTS}/{}", object["id"].as_str().unwrap());
+
+    let (encoding, _, packed) = answer(&admin, "GET", &path, "gzip").await;
+
+    assert_eq!(encoding.as_deref(), Some("gzip"));
+    assert_eq!(unpacked(&packed)["acme_Note"], note.as_str());
+    assert!(admin.get(&path).await.header("ETag").is_some());
+}
+
+#[tokio::test]
 async fn other_responses_are_not_compressed() {
     let (_server, admin) = with_large_list().await;
 
