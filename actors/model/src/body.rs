@@ -66,6 +66,16 @@ impl Body {
         Ok(Self { members })
     }
 
+    /// Returns names and values in order.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.members.iter()
+    }
+
+    /// Returns whether there is a member of this name that is not `null`.
+    pub fn contains(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|raw| raw.get() != "null")
+    }
+
     /// Rejects members that are neither `settable` nor set `by_server`, for a body that selects what is deleted, sent
     /// or limited: without a misspelt member it would select more than intended (C-19a). Members that the server sets
     /// are allowed, because clients may send back what they read.

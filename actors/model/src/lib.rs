@@ -14,6 +14,7 @@ pub mod error;
 pub mod fragment_name;
 pub mod fragments;
 pub mod id;
+pub mod idempotency;
 pub mod limits;
 pub mod links;
 pub mod naming;

@@ -3,6 +3,7 @@
 //! They occur in responses *and* in notifications, which actors encode. So the address of a request travels with it,
 //! and only this file turns ids into addresses.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -227,6 +228,16 @@ pub struct Linked<'a, T> {
     pub value: &'a T,
     /// The address of its links.
     pub links: &'a Links,
+}
+
+/// Encodes values with their links as the only member of a JSON object.
+pub fn encode_members<T>(name: &str, values: &[Arc<T>], links: &Links) -> Vec<u8>
+where
+    for<'a> Linked<'a, T>: Serialize,
+{
+    let members: Vec<_> = values.iter().map(|value| Linked { value: &**value, links }).collect();
+    serde_json::to_vec(&BTreeMap::from([(name, members)]))
+        .expect("writing to memory does not fail and all keys are strings")
 }
 
 /// Encodes a value with its links as JSON.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::{Accessor, Authority, Ownership};
 use crate::error::{Error, Noun, Result};
+use crate::idempotency::IdempotencyKey;
 use crate::links::Links;
 use crate::precondition::Precondition;
 
@@ -24,6 +25,8 @@ pub struct Origin {
     pub links: Links,
     /// The revisions that the object may have (C-23).
     pub precondition: Option<Precondition>,
+    /// The key of a request that takes effect once (C-24).
+    pub key: Option<Arc<IdempotencyKey>>,
     /// The module that makes the write, if an event-processing module does.
     pub by_module: Option<ByModule>,
 }
@@ -69,6 +72,7 @@ impl Origin {
             application: None,
             links,
             precondition: None,
+            key: None,
             by_module: None,
         }
     }

@@ -128,7 +128,7 @@ impl Device {
         }
         for change in changes {
             let (source, cause, of_request) = (self.id, Cause::of(origin), sent.clone());
-            let written = self.context.commit(change, origin.fence(), move |written| match written {
+            let written = self.context.commit(change, origin, move |written| match written {
                 Written::Alarm(stored) => {
                     let (alarm, is_new) = raised(&of_request.alarm, stored);
                     let change = if is_new {
@@ -207,7 +207,7 @@ impl Device {
 
             let (source, cause) = (self.id, Cause::of(&origin));
 
-            let written = self.context.commit(change, origin.fence(), move |written| match written {
+            let written = self.context.commit(change, &origin, move |written| match written {
                 Written::Alarm(alarm) => {
                     let change = PublishedChange::AlarmUpdated(Arc::new(Alarm::clone(alarm)));
                     Some(Publication::Change { source, change, cause: cause.clone() })

@@ -109,7 +109,7 @@ impl Device {
         let describe = describe_update(self.id, Cause::of(&origin));
 
         let Committed { written, route } =
-            self.context.writer.write(change, origin.fence(), Some(describe)).await?;
+            self.context.writer.write(change, (&*origin).into(), Some(describe)).await?;
 
         if sets_templates {
             self.context.database.names_changed(&self.context.tenant);

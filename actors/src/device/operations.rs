@@ -95,7 +95,7 @@ impl Device {
 
         let cause = Cause::of(&origin);
 
-        let written = self.context.commit(change, origin.fence(), move |written| match written {
+        let written = self.context.commit(change, &origin, move |written| match written {
             Written::Queued(queued) => {
                 let Queued { operation, agents } = Queued::clone(queued);
                 Some(Publication::Queued { operation: Arc::new(operation), agents, cause: cause.clone() })

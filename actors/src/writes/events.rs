@@ -49,7 +49,7 @@ pub(crate) async fn create_event(
     let event = Arc::unwrap_or_clone(sent).event;
     let Some((source, route)) = inserted else { return Err(Error::unknown_source(event.source)) };
     // The event is committed from here on.
-    let event = Arc::new(shown(event, source));
+    let event = Arc::new(source.of(event));
     publish(context, &event, origin, turn, Storage::Committed(route));
     Ok(event)
 }
@@ -86,7 +86,7 @@ async fn insert(
         let (context, sent, origin, turn) = (context.clone(), sent.clone(), origin.clone(), turn.take());
         move |Committed { written, route }| {
             if let Written::EventOf(source) = written {
-                let event = shown(Arc::unwrap_or_clone(sent).event, *source);
+                let event = source.of(Arc::unwrap_or_clone(sent).event);
                 publish(&context, &Arc::new(event), &origin, turn, Storage::Committed(route));
             }
         }
@@ -94,13 +94,13 @@ async fn insert(
     let (of_request, cause) = (sent.clone(), Cause::of(origin));
     let describe: Describe = Arc::new(move |written| match written {
         Written::EventOf(source) => {
-            let event = Arc::new(shown(of_request.event.clone(), ShownSource::clone(source)));
+            let event = Arc::new(ShownSource::clone(source).of(of_request.event.clone()));
             let (source, change) = (event.source, PublishedChange::EventCreated(event));
             vec![Publication::Change { source, change, cause: cause.clone() }]
         }
         _ => Vec::new(),
     });
-    match context.writer.write_to_the_end(change, origin.fence(), Some(describe), abandoned).await {
+    match context.writer.write_to_the_end(change, origin.into(), Some(describe), abandoned).await {
         Ok(Committed { written: Written::EventOf(source), route }) => Ok(Some((*source, route))),
         Ok(_) => Ok(None),
         // The source was deleted between the look-up and the write.
@@ -119,7 +119,7 @@ async fn publish_unstored(
     turn.iter().for_each(PublicationTurn::begin);
     let event = new.created(None);
     let source = authorize_sending(context, &event, origin).await?;
-    let event = Arc::new(shown(event, ShownSource { name: source.name, type_: source.type_ }));
+    let event = Arc::new(ShownSource { name: source.name, type_: source.type_ }.of(event));
     publish(context, &event, origin, turn, Storage::Unstored);
     context.published().await?;
     Ok(event)
@@ -136,10 +136,6 @@ async fn authorize_sending(context: &WriteContext, event: &Event, origin: &Origi
     } else {
         Err(Error::Forbidden)
     }
-}
-
-fn shown(event: Event, source: ShownSource) -> Event {
-    Event { source_name: source.name, source_type: source.type_, ..event }
 }
 
 /// Deletes the matching events with their files, and publishes DELETE for each of the first thousand (B-06). The

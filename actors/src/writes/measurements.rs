@@ -160,7 +160,7 @@ async fn write(
         }
     };
     let describe = Some(describe(sent, origin));
-    match context.writer.write_to_the_end(change, origin.fence(), describe, abandoned).await {
+    match context.writer.write_to_the_end(change, origin.into(), describe, abandoned).await {
         Ok(Committed { written: Written::Stored, route }) => Ok(Some(route)),
         Ok(_) => Ok(None),
         // A source was deleted between the look-up and the write.

@@ -37,13 +37,13 @@ impl WriteContext {
     pub(crate) async fn commit(
         &self,
         change: Change,
-        fence: Option<i64>,
+        origin: &Origin,
         describe: impl Fn(&Written) -> Option<Publication> + Send + Sync + 'static,
     ) -> Result<Written> {
         let describe = Arc::new(describe);
         let of_writer = describe.clone();
         let of_writer: Describe = Arc::new(move |written| of_writer(written).into_iter().collect());
-        let Committed { written, route } = self.writer.write(change, fence, Some(of_writer)).await?;
+        let Committed { written, route } = self.writer.write(change, origin.into(), Some(of_writer)).await?;
         if (route.is_by_caller() || self.recorder.is_on())
             && let Some(publication) = describe(&written)
         {
@@ -69,7 +69,7 @@ impl WriteContext {
                 || Publication::Change { source, change: published.clone(), cause: cause.clone() };
             matches!(written, Written::Stored).then(publication)
         };
-        self.commit(change, origin.fence(), publication).await
+        self.commit(change, origin, publication).await
     }
 
     /// Publishes changes that are stored or not. Those that the database has sent already come back through it.

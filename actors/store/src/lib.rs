@@ -12,6 +12,7 @@ mod connection;
 pub mod consumers;
 pub mod data;
 pub mod devices;
+pub mod idempotency_keys;
 pub mod leases;
 pub mod metrics;
 pub mod query;

@@ -6,6 +6,7 @@ use deadpool_postgres::GenericClient;
 use platform_model::error::Result;
 use platform_model::fragments::Fragments;
 use platform_model::id::TenantId;
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 
 use crate::realtime::signatures::Signatures;
 use crate::statistics::Counted;
@@ -41,6 +42,16 @@ pub(crate) trait WriteKind {
     /// Takes the result of a change, in the order of the changes; `None` if it was based on outdated data and nothing
     /// was written.
     fn written(outcomes: &mut Self::Outcomes, change: &Self::Change) -> Option<Self::Written>;
+
+    /// Returns the response to the request that made a change, which repetitions of the request receive (C-24). `None`
+    /// for kinds whose requests have no idempotency keys.
+    fn response(
+        _change: &Self::Change,
+        _written: &Self::Written,
+        _key: &IdempotencyKey,
+    ) -> Option<FirstResponse> {
+        None
+    }
 
     /// Returns how many statements [`run`](Self::run) sends for these rows.
     fn sent(_rows: &Rows<'_, Self>) -> usize {

@@ -14,6 +14,7 @@ use crate::auth::Caller;
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::Result;
+use crate::http::idempotency::once;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
 
@@ -30,13 +31,18 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require(role::BULK_OPERATION_ADMIN)?;
     let origin = caller.origin(&head, role::BULK_OPERATION_ADMIN, Api::Operation)?;
-    let (media_type, new) = body.parse(&["bulkOperation"], NewBulkOperation::parse).await?;
+    let (media_type, body) = body.object(&["bulkOperation"]).await?;
+    once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+        let new = NewBulkOperation::parse(body)?;
 
-    let bulk_operation = platform.create_bulk_operation(&caller.tenant, &new, &origin).await?;
+        let planned = platform.create_bulk_operation(&caller.tenant, &new, &origin);
+        let bulk_operation = Box::pin(planned).await?;
 
-    let links = origin.links;
-    let location = links.bulk_operation(bulk_operation.id);
-    Ok(reply::created(&head, media_type, location, &bulk_operation, &links))
+        let links = origin.links;
+        let location = links.bulk_operation(bulk_operation.id);
+        Ok(reply::created(&head, media_type, location, &bulk_operation, &links))
+    })
+    .await
 }
 
 /// `GET /devicecontrol/bulkoperations`: returns a page of bulk operations by id. Deleted ones are included

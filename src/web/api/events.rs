@@ -21,6 +21,7 @@ use crate::http::body::{JsonBody, UnreadBody, object_of};
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
+use crate::http::idempotency::once;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -46,12 +47,15 @@ pub(crate) async fn create_of(
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
     let (media_type, body) = object_of(head, body, &["event"]).await?;
-    let event = NewEvent::parse(body)?;
+    once(head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+        let event = NewEvent::parse(body)?;
 
-    let tenant = head.state::<Platform>().tenant(&caller.tenant);
-    let event = tenant.create_event(event, &origin, turn).await?;
+        let tenant = head.state::<Platform>().tenant(&caller.tenant);
+        let event = tenant.create_event(event, &origin, turn).await?;
 
-    Ok(reply::created(head, media_type, origin.links.event(event.id), &event, &origin.links))
+        Ok(reply::created(head, media_type, origin.links.event(event.id), &event, &origin.links))
+    })
+    .await
 }
 
 /// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets

@@ -27,6 +27,7 @@ use crate::auth::Caller;
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
+use crate::http::idempotency::once;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -44,12 +45,16 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
-    let (media_type, object) = body.parse(&["managedObject"], NewManagedObject::parse).await?;
-    let links = origin.links.clone();
+    let (media_type, body) = body.object(&["managedObject"]).await?;
+    once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+        let (object, links) = (NewManagedObject::parse(body)?, origin.links.clone());
 
-    let object = platform.tenant(&caller.tenant).create_managed_object(NewObject { object, origin }).await?;
+        let new = NewObject { object, origin };
+        let object = platform.tenant(&caller.tenant).create_managed_object(new).await?;
 
-    Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
+        Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
+    })
+    .await
 }
 
 /// `GET /inventory/managedObjects`: returns a page of objects by ascending id, filtered by I-07 and I-08. A

@@ -11,6 +11,7 @@ use platform_model::access::Api;
 use platform_model::body::Body;
 use platform_model::data::measurement::{Measurement, MeasurementFilter, NewMeasurement};
 use platform_model::id::{ManagedObjectId, MeasurementId};
+use platform_model::origin::Origin;
 use platform_model::page::TimeOrder;
 use platform_model::role;
 use platform_model::units::SystemOfUnits;
@@ -22,6 +23,7 @@ use crate::http::body::{JsonBody, UnreadBody};
 use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::head::Head;
+use crate::http::idempotency::once;
 use crate::http::negotiation::{accepted, check_content_type};
 use crate::http::paging::Listing;
 use crate::http::query::Query;
@@ -29,6 +31,11 @@ use crate::http::{RequestHead, reply};
 
 /// The columns of the CSV table, which has a line for each reading (G-09).
 const CSV_COLUMNS: [&str; 6] = ["time", "source", "device_name", "fragment.series", "value", "unit"];
+
+/// The media types of one measurement and of several.
+const NAMES: [&str; 2] = ["measurement", "measurementCollection"];
+/// The member of a body with several measurements.
+const TOGETHER: &str = "measurements";
 
 /// `POST /measurement/measurements`: creates one measurement, or a collection, which is stored completely or
 /// not at all (G-02). A body with the member `measurements` is a collection (C-08).
@@ -52,21 +59,26 @@ pub(crate) async fn create_of(
 ) -> Result<HttpResponse> {
     let platform = head.state::<Platform>();
     let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
-    check_content_type(head, &["measurement", "measurementCollection"])?;
+    check_content_type(head, &NAMES)?;
     let links = origin.links.clone();
-    let mut body = body.json(platform.limits().body_bytes).await?;
-    let Some(collection) = body.take("measurements") else {
-        let media_type =
-            accepted(head, "measurement").or_else(|_| accepted(head, "measurementCollection"))?;
-        let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
+    let body = body.json(platform.limits().body_bytes).await?;
+    let names = if body.contains(TOGETHER) { ["measurementCollection", "measurement"] } else { NAMES };
+    let media_type = accepted(head, names[0]).or_else(|_| accepted(head, names[1]))?;
+    once(head, &caller.tenant, media_type, (origin, body), async |origin, mut body, media_type| {
+        let Some(collection) = body.take(TOGETHER) else {
+            let new = NewMeasurements { measurements: vec![NewMeasurement::parse(body)?], origin };
+            let stored = store(caller, platform, new, turn).await?;
+            let measurement = stored.first().expect("as many are stored as are given");
+            let location = links.measurement(measurement.id);
+            return Ok(reply::created(head, media_type, location, measurement, &links));
+        };
+        let key = origin.key.map(|key| Arc::new(key.of_collection(TOGETHER)));
+        let origin = Origin { key, ..origin };
+        let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
         let stored = store(caller, platform, new, turn).await?;
-        let measurement = stored.first().expect("as many are stored as are given");
-        return Ok(reply::created(head, media_type, links.measurement(measurement.id), measurement, &links));
-    };
-    let media_type = accepted(head, "measurementCollection").or_else(|_| accepted(head, "measurement"))?;
-    let new = NewMeasurements { measurements: NewMeasurement::parse_collection(&collection)?, origin };
-    let stored = store(caller, platform, new, turn).await?;
-    Ok(reply::created_together(head, media_type, "measurements", &stored, &links))
+        Ok(reply::created_together(head, media_type, TOGETHER, &stored, &links))
+    })
+    .await
 }
 
 /// Stores measurements as [`create`] does, for a caller that needs no response: a row of the CSV protocol, which skips
@@ -83,7 +95,7 @@ pub(crate) async fn create_without_response(
 ) -> Result<()> {
     let origin = caller.origin_of_data(head, role::MEASUREMENT_ADMIN, Api::Measurement)?;
     let mut body = Body::parse(body)?;
-    let measurements = match body.take("measurements") {
+    let measurements = match body.take(TOGETHER) {
         Some(collection) => NewMeasurement::parse_collection(&collection)?,
         None => vec![NewMeasurement::parse(body)?],
     };

@@ -21,6 +21,7 @@ use crate::auth::Caller;
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
+use crate::http::idempotency::once;
 use crate::http::paging::Listing;
 use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
@@ -42,14 +43,17 @@ pub async fn create(
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
-    let (media_type, operation) =
-        body.parse(&["operation"], |body| NewOperation::parse(body).map(Arc::new)).await?;
-    let (device, links) = (operation.device, origin.links.clone());
+    let (media_type, body) = body.object(&["operation"]).await?;
+    once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+        let operation = Arc::new(NewOperation::parse(body)?);
+        let (device, links) = (operation.device, origin.links.clone());
 
-    let message = QueueOperation { operation, origin: Arc::new(origin) };
-    let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
+        let message = QueueOperation { operation, origin: Arc::new(origin) };
+        let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
 
-    Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
+        Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
+    })
+    .await
 }
 
 /// `GET /devicecontrol/operations`: returns a page of operations in the order they were queued (O-06). A

@@ -318,6 +318,7 @@ impl Caller {
             application: self.sent_by.clone(),
             links: Links::new(base(head)),
             precondition: None,
+            key: None,
             by_module: None,
         }
     }

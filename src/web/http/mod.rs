@@ -11,6 +11,7 @@ pub mod file;
 pub mod head;
 pub mod held_bytes;
 pub mod hosted;
+pub(crate) mod idempotency;
 pub mod multipart;
 pub(crate) mod negotiation;
 pub mod paging;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use actix_web::HttpResponse;
 use actix_web::http::header;
-use platform_model::links::{Linked, Links, encode};
+use platform_model::idempotency::FirstResponse;
+use platform_model::links::{Linked, Links, encode, encode_members};
 use serde::Serialize;
 
 use crate::http::RequestHead;
@@ -27,6 +28,19 @@ where
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, location));
     with_body_if_wanted(head, response, media_type, &**value, links)
+}
+
+/// Returns the response to a request that an earlier one repeats, with its body when the client sent `Accept` (C-24).
+pub(crate) fn repeated(head: &impl Head, media_type: String, first: FirstResponse) -> HttpResponse {
+    let mut response = HttpResponse::Created();
+    if let Some(location) = first.location {
+        response.insert_header((header::LOCATION, location));
+    }
+    if has_accept(head) {
+        response.insert_header((header::CONTENT_TYPE, media_type)).body(first.body)
+    } else {
+        response.finish()
+    }
 }
 
 /// Returns a 201 with `Location` and an object that contains a secret. It has a body whether or not the client sent
@@ -63,10 +77,7 @@ where
     if !has_accept(head) {
         return response.finish();
     }
-    let members: Vec<_> = values.iter().map(|value| Linked { value: &**value, links }).collect();
-    let json = serde_json::to_vec(&BTreeMap::from([(name, members)]))
-        .expect("writing to memory does not fail and all keys are strings");
-    response.insert_header((header::CONTENT_TYPE, media_type)).body(json)
+    response.insert_header((header::CONTENT_TYPE, media_type)).body(encode_members(name, values, links))
 }
 
 /// Returns a 200 as the response to a PUT, with the object when the client sent `Accept`.

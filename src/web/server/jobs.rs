@@ -20,6 +20,7 @@ use platform_store::consumers::{self, lapse};
 use platform_store::data::binaries;
 use platform_store::data::measurements::partitions::make_partitions;
 use platform_store::devices::credentials;
+use platform_store::idempotency_keys;
 use platform_store::realtime::journal::partitions;
 use platform_store::realtime::session_moves;
 use platform_store::statistics::until_next;
@@ -52,6 +53,7 @@ impl Jobs<'_> {
             self.incomplete_files(),
             self.device_credentials(),
             self.access_tokens(),
+            self.idempotency_keys(),
             self.measurement_partitions(),
             self.journal_partitions(),
             self.consumers(),
@@ -149,6 +151,13 @@ impl Jobs<'_> {
         let database = self.database();
         let run = async move || access_tokens::sweep(&database).await;
         Job::every(10 * MINUTE, "access-tokens", run).first_after(AFTER_START)
+    }
+
+    /// Deletes the keys of requests whose repetitions are no longer recognized.
+    fn idempotency_keys(&self) -> Job {
+        let database = self.database();
+        let run = async move || idempotency_keys::sweep(&database).await;
+        Job::every(10 * MINUTE, "idempotency-keys", run).first_after(AFTER_START)
     }
 
     /// Creates the partitions of the next months. The start has created those that are needed now.

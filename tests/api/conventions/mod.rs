@@ -16,6 +16,7 @@ mod order_of_checks;
 mod paging;
 mod preconditions;
 mod processing_modes;
+mod repetitions;
 mod total_pages;
 mod years;
 

@@ -1,6 +1,6 @@
 //! `kill -9` under load: everything that got a 2xx response is stored exactly once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -133,4 +133,54 @@ async fn database_that_is_killed_comes_back_by_itself() {
     })
     .await;
     assert_eq!(again["id"], first["id"]);
+}
+
+/// Posts an event of this number with its own idempotency key. Returns whether it was acknowledged.
+async fn post_keyed(caller: &Caller, device: &str, client: usize, number: usize) -> bool {
+    let key = format!("client {client} event {number}");
+    let request = caller.request("POST", EVENTS).header("Idempotency-Key", &key);
+    let response = request.accepting_json().json(&event_of(device, &key)).try_send().await;
+    response.map(|response| response.expect(201)).is_some()
+}
+
+#[tokio::test]
+async fn events_that_are_repeated_after_kill_9_are_stored_once() {
+    let directory = scratch_with_data();
+    let mut program = serve(directory.path());
+    let device = Caller::new(program.base(), ADMIN).create_device("pump").await;
+    let acknowledged = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let (caller, device) = (Caller::new(program.base(), ADMIN), device.clone());
+            let acknowledged = acknowledged.clone();
+            tokio::spawn(async move {
+                let mut number = 0;
+                while post_keyed(&caller, &device, client, number).await {
+                    acknowledged.fetch_add(1, Ordering::Relaxed);
+                    number += 1;
+                }
+                number
+            })
+        })
+        .collect();
+    until("some load", async || acknowledged.load(Ordering::Relaxed) > 200).await;
+
+    program.signal(Signal::KILL);
+    program.ended_within(Duration::from_secs(5)).await;
+    let restarted = serve(directory.path());
+
+    let (admin, mut sent) = (Caller::new(restarted.base(), ADMIN), 0);
+    for (client, last) in clients.into_iter().enumerate() {
+        let last = within(Duration::from_secs(20), "the end of a client", last).await.unwrap();
+        // The last one may be stored or not.
+        for number in last.saturating_sub(10)..=last {
+            assert!(post_keyed(&admin, &device, client, number).await);
+        }
+        sent += last + 1;
+    }
+    let events = admin.pages(&format!("{EVENTS}?source={device}&pageSize=2000")).await;
+    let types = events.iter().flat_map(|page| page["events"].as_array().unwrap());
+    let types: Vec<String> = types.map(|event| event["type"].to_string()).collect();
+    let distinct: BTreeSet<&String> = types.iter().collect();
+    assert_eq!((types.len(), distinct.len()), (sent, sent));
 }

@@ -326,4 +326,10 @@ pub(super) const ROWS: &[Rows] = &[
         // The user of this test has its roles from before there were traces.
         &[],
     ),
+    since(
+        45,
+        "INSERT INTO idempotency_keys (tenant, user_name, key, request, location, response)
+            VALUES ('main', 'mia', 'first', '\\x00', 'http://localhost:8080/event/events/1', '{}')",
+        &[],
+    ),
 ];

@@ -10,6 +10,7 @@ use platform_model::data::event::Event;
 use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::Result;
 use platform_model::id::TenantId;
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 
 use super::{Write, Written};
 use crate::data::alarms::{AlarmUpdate, CountRepetition, RaiseAlarm, SentAlarm, UpdateAlarm};
@@ -72,9 +73,9 @@ macro_rules! kinds {
                 parts
             }
 
-            /// Takes the outcome of a change, in the order of the changes.
-            pub(super) fn outcome(&mut self, change: &Change) -> ChangeOutcome {
-                match change { $(Change::$kind(_, change) => self.$part.outcome(change),)* }
+            /// Takes the outcome of a change, in the order of the changes, given the key of its request.
+            pub(super) fn outcome(&mut self, change: &Change, key: Option<&IdempotencyKey>) -> ChangeOutcome {
+                match change { $(Change::$kind(_, change) => self.$part.outcome(change, key),)* }
             }
         }
     };
@@ -108,6 +109,8 @@ pub(super) struct ChangeOutcome {
     pub(super) written: Written,
     /// The count of the change in the statistics, and its number; `None` if nothing was written.
     pub(super) counted: Option<(Counted, u64)>,
+    /// The response to the request of the change, if it has a key and something was written.
+    pub(super) response: Option<FirstResponse>,
 }
 
 /// The changes of one kind in a batch.
@@ -123,13 +126,14 @@ impl<K: WriteKind> Default for Part<'_, K> {
 }
 
 impl<K: WriteKind<Written: Into<Written>>> Part<'_, K> {
-    fn outcome(&mut self, change: &K::Change) -> ChangeOutcome {
+    fn outcome(&mut self, change: &K::Change, key: Option<&IdempotencyKey>) -> ChangeOutcome {
         match K::written(&mut self.outcomes, change) {
             Some(written) => {
                 let counted = Some(K::counted(change, &written));
-                ChangeOutcome { written: written.into(), counted }
+                let response = key.and_then(|key| K::response(change, &written, key));
+                ChangeOutcome { written: written.into(), counted, response }
             }
-            None => ChangeOutcome { written: Written::Stale, counted: None },
+            None => ChangeOutcome { written: Written::Stale, counted: None, response: None },
         }
     }
 }

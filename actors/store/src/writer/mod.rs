@@ -23,7 +23,9 @@ use platform_model::data::alarm::Alarm;
 use platform_model::devices::managed_object::ManagedObject;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
+use platform_model::idempotency::IdempotencyKey;
 use platform_model::limits::Limits;
+use platform_model::origin::Origin;
 use platform_model::realtime::publication::Publication;
 use tokio::sync::oneshot;
 
@@ -46,9 +48,23 @@ struct Write {
     change: Change,
     /// The description of the publications; `None` for a write that publishes nothing.
     describe: Option<Describe>,
+    conditions: Conditions,
+}
+
+/// The conditions under which a change is made.
+#[derive(Debug, Clone, Default)]
+pub struct Conditions {
     /// The fence with which this process must hold the tenant's modules; see
     /// [`ByModule`](platform_model::origin::ByModule).
-    fence: Option<i64>,
+    pub fence: Option<i64>,
+    /// The key that no earlier request of the user may have had (C-24). It is stored with the change.
+    pub key: Option<Arc<IdempotencyKey>>,
+}
+
+impl From<&Origin> for Conditions {
+    fn from(origin: &Origin) -> Self {
+        Self { fence: origin.fence(), key: origin.key.clone() }
+    }
 }
 
 impl Write {
@@ -59,7 +75,7 @@ impl Write {
 
     /// Returns the tenant and the fence that the write requires, if it requires one.
     fn required_fence(&self) -> Option<(&TenantId, i64)> {
-        self.fence.map(|fence| (self.change.tenant(), fence))
+        self.conditions.fence.map(|fence| (self.change.tenant(), fence))
     }
 }
 
@@ -110,20 +126,19 @@ pub struct WriterHandle {
 }
 
 impl WriterHandle {
-    /// Commits one change and returns after the commit. With a fence, the change is made only while this process
-    /// holds the tenant's modules with that fence. This applies to writes of modules; see
-    /// [`Origin::fence`](platform_model::origin::Origin::fence).
+    /// Commits one change if its conditions hold, and returns after the commit.
     ///
     /// `Unavailable` when the queue is full or the database is unreachable; the change may or may not be stored then.
     /// `DiskFull` when the database's disk has no room. `QuotaExceeded` (Z-20). `Conflict` when the fence no longer
-    /// holds. Otherwise the error of this change; other changes of the batch are not affected.
+    /// holds. An error for which [`is_repetition`](crate::idempotency_keys::is_repetition) holds when an earlier
+    /// request has the key. Otherwise the error of this change; other changes of the batch are not affected.
     pub async fn write(
         &self,
         change: Change,
-        fence: Option<i64>,
+        conditions: Conditions,
         describe: Option<Describe>,
     ) -> Result<Committed> {
-        let reply = self.begin(change, fence, describe)?;
+        let reply = self.begin(change, conditions, describe)?;
         reply.await.unwrap_or_else(|_| Err(stopped()))
     }
 
@@ -136,24 +151,24 @@ impl WriterHandle {
     pub async fn write_to_the_end<F: FnOnce(Committed) + Send + 'static>(
         &self,
         change: Change,
-        fence: Option<i64>,
+        conditions: Conditions,
         describe: Option<Describe>,
         abandoned: impl FnOnce() -> F,
     ) -> Result<Committed> {
-        RunningWrite::of(self.begin(change, fence, describe)?, abandoned).wait().await
+        RunningWrite::of(self.begin(change, conditions, describe)?, abandoned).wait().await
     }
 
     /// Puts a change into the queue and returns the receiver of its result.
     fn begin(
         &self,
         change: Change,
-        fence: Option<i64>,
+        conditions: Conditions,
         describe: Option<Describe>,
     ) -> Result<oneshot::Receiver<Result<Committed>>> {
         let (reply_to, reply) = oneshot::channel();
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
         let ready = ready.and_then(|()| self.database.ensure_quota(change.tenant(), change.added()));
-        let waiting = Waiting { write: Write { change, describe, fence }, reply_to };
+        let waiting = Waiting { write: Write { change, describe, conditions }, reply_to };
         let pushed = ready.and_then(|()| self.queue.push(waiting));
         match pushed {
             Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),

@@ -203,7 +203,7 @@ impl Line {
 mod tests {
     use super::*;
     use crate::devices::inventory::writes::ObjectToInsert;
-    use crate::writer::Change;
+    use crate::writer::{Change, Conditions};
     use platform_model::devices::managed_object::NewManagedObject;
     use platform_model::id::{BinaryId, TenantId};
 
@@ -219,7 +219,10 @@ mod tests {
         let (reply_to, reply) = oneshot::channel();
         let new = ObjectToInsert { object: Arc::new(object), file: Some(BinaryId(number)) };
         let change = Change::InsertManagedObject(tenant, new);
-        (Waiting { write: Write { change, describe: None, fence: None }, reply_to }, reply)
+        (
+            Waiting { write: Write { change, describe: None, conditions: Conditions::default() }, reply_to },
+            reply,
+        )
     }
 
     /// The tenants and numbers of a batch.

@@ -18,6 +18,7 @@ use super::kinds::{Batch, ChangeOutcome, Statements};
 use super::{Committed, Write, Written};
 use crate::Database;
 use crate::devices::inventory::links::fill_references;
+use crate::idempotency_keys::{self, Keyed};
 use crate::leases::module_leases;
 use crate::realtime::journal;
 use crate::realtime::publications::{self, Checked, TransactionPublications, add};
@@ -31,12 +32,13 @@ pub(super) enum Outcome {
 }
 
 /// Runs the batch as one transaction. If no other server has joined its tenants, it is one round trip: everything is
-/// sent before the first response is awaited. Otherwise, and if a tenant has a journal, the publications are appended
-/// and sent and the transaction is committed in further round trips.
+/// sent before the first response is awaited. Otherwise, and if a tenant has a journal or a request a key, the
+/// publications are appended and sent, the keys are stored and the transaction is committed in further round trips.
 pub(super) async fn transaction(client: &Object, database: &Database, writes: &[Write]) -> Result<Outcome> {
     let tenants: BTreeSet<_> = writes.iter().filter_map(Write::published_tenant).collect();
     let mut carried = TransactionPublications::begin(&database.publications, tenants.into_iter().collect());
-    if !carried.have_to_be_checked() {
+    let has_keys = writes.iter().any(|write| write.conditions.key.is_some());
+    if !has_keys && !carried.have_to_be_checked() {
         match Box::pin(run(client, &carried, writes, End::IfUnshared)).await {
             Ok(outcomes) => return Ok(Outcome::Committed(committed(database, carried, writes, outcomes))),
             Err(error) if TransactionPublications::is_refused(&error) => {}
@@ -67,7 +69,7 @@ enum Ending {
     HasToSwitch(TenantId),
 }
 
-/// Runs a batch whose publications the database sends, or that appends them to journals.
+/// Runs a batch whose publications the database sends, that appends them to journals, or whose requests have keys.
 async fn checked_transaction(
     client: &Object,
     carried: &mut TransactionPublications,
@@ -75,10 +77,12 @@ async fn checked_transaction(
 ) -> Result<Ending> {
     let notify = client.prepare_cached(publications::NOTIFY).await?;
     let append = client.prepare_cached(journal::APPEND).await?;
+    client.prepare_cached(idempotency_keys::INSERT).await?;
     let mut outcomes = Box::pin(run(client, carried, writes, End::Open)).await?;
     if let Checked::HasToSwitch(tenant) = carried.check(client).await? {
         return Ok(Ending::HasToSwitch(tenant));
     }
+    let keyed = keyed(writes, &mut outcomes);
     let mut by_tenant: Vec<(&TenantId, Vec<Publication>)> = Vec::new();
     for (write, ChangeOutcome { written, .. }) in writes.iter().zip(&mut outcomes) {
         let tenant = write.change.tenant();
@@ -93,16 +97,27 @@ async fn checked_transaction(
             add(&mut by_tenant, tenant, describe(written));
         }
     }
-    let (appended, sent, ended) = tokio::join!(
+    let (stored, appended, sent, ended) = tokio::join!(
         biased;
+        idempotency_keys::insert(client, &keyed),
         carried.append(client, &append, &by_tenant),
         carried.send(client, &notify, &by_tenant),
         client.batch_execute("COMMIT"),
     );
+    stored?;
     appended?;
     sent?;
     ended?;
     Ok(Ending::Committed(outcomes))
+}
+
+/// Takes the responses of the writes whose requests have keys.
+fn keyed<'a>(writes: &'a [Write], outcomes: &mut [ChangeOutcome]) -> Vec<Keyed<'a>> {
+    let keyed = writes.iter().zip(outcomes).filter_map(|(write, outcome)| {
+        let (key, response) = (write.conditions.key.as_deref()?, outcome.response.take()?);
+        Some(Keyed { tenant: write.change.tenant(), key, response })
+    });
+    keyed.collect()
 }
 
 /// Counts what was committed, and returns it with the deliverers of its publications.
@@ -142,7 +157,8 @@ async fn run(
     send(client, carried, &mut batch.parts(), writes.iter().filter_map(Write::required_fence).collect(), end)
         .await?;
     // There is one outcome per change, in the order of the changes.
-    Ok(writes.iter().map(|write| batch.outcome(&write.change)).collect())
+    let outcome = |write: &Write| batch.outcome(&write.change, write.conditions.key.as_deref());
+    Ok(writes.iter().map(outcome).collect())
 }
 
 /// Prepares the statements of the parts of a batch, and runs them between BEGIN and COMMIT.

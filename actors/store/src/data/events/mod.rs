@@ -12,6 +12,7 @@ use platform_model::data::event::Event;
 use platform_model::data::event_binary::{AttachedUpload, Content};
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{BinaryId, EventId, ManagedObjectId, TenantId};
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 use platform_model::realtime::change::PublishedChange;
 use platform_model::realtime::publication::{Cause, Publication};
 use platform_model::timestamp::Timestamp;
@@ -64,6 +65,13 @@ pub struct ShownSource {
     pub type_: Option<String>,
 }
 
+impl ShownSource {
+    /// Returns an event of this source with these properties.
+    pub fn of(self, event: Event) -> Event {
+        Event { source_name: self.name, source_type: self.type_, ..event }
+    }
+}
+
 /// Stores events and returns their sources by the ids of the events. An event is left out when its source does not
 /// exist or does not belong to the caller.
 #[derive(Debug)]
@@ -105,6 +113,11 @@ impl WriteKind for InsertEvent {
 
     fn written(outcomes: &mut Self::Outcomes, sent: &Self::Change) -> Option<Self::Written> {
         outcomes.remove(&sent.event.id?.0)
+    }
+
+    fn response(sent: &SentEvent, source: &ShownSource, key: &IdempotencyKey) -> Option<FirstResponse> {
+        let event = source.clone().of(sent.event.clone());
+        Some(FirstResponse::of(key.links.event(event.id), &event, &key.links))
     }
 }
 

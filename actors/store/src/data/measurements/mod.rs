@@ -16,6 +16,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use platform_model::data::measurement::Measurement;
 use platform_model::error::Result;
 use platform_model::id::{ManagedObjectId, TenantId};
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 use tokio_postgres::types::ToSql;
 
 use crate::query::prepared::PreparedQueries;
@@ -110,6 +111,14 @@ impl WriteKind for InsertMeasurements {
         let is_stored =
             |measurement: &Arc<Measurement>| measurement.id.is_some_and(|id| stored.contains(&id.0));
         sent.measurements.iter().all(is_stored).then_some(())
+    }
+
+    fn response(sent: &SentMeasurements, (): &(), key: &IdempotencyKey) -> Option<FirstResponse> {
+        if let Some(name) = key.collection {
+            return Some(FirstResponse::of_collection(name, &sent.measurements, &key.links));
+        }
+        let measurement = sent.measurements.first()?;
+        Some(FirstResponse::of(key.links.measurement(measurement.id), &**measurement, &key.links))
     }
 
     fn sent(rows: &SentRows<'_>) -> usize {

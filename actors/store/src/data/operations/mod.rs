@@ -12,6 +12,7 @@ use platform_model::devices::external_id::NewExternalId;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, OperationId, TenantId};
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 use platform_model::naming::naming;
 use platform_model::realtime::change::PublishedChange;
 use platform_model::timestamp::Timestamp;
@@ -89,6 +90,11 @@ impl WriteKind for QueueOperation {
 
     fn written(outcomes: &mut Self::Outcomes, _: &Self::Change) -> Option<Self::Written> {
         outcomes.next().flatten()
+    }
+
+    fn response(_: &ToQueue, queued: &Queued, key: &IdempotencyKey) -> Option<FirstResponse> {
+        let operation = queued.operation.clone().alone();
+        Some(FirstResponse::of(key.links.operation(operation.id), &operation, &key.links))
     }
 }
 

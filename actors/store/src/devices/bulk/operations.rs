@@ -12,6 +12,7 @@ use platform_model::data::operation::OperationStatus;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::fragments::Fragments;
 use platform_model::id::{BulkOperationId, ManagedObjectId, TenantId};
+use platform_model::idempotency::FirstResponse;
 use platform_model::origin::Origin;
 use platform_model::page::{Page, PageRequest, Position};
 use platform_model::timestamp::Timestamp;
@@ -20,6 +21,7 @@ use tokio_postgres::types::{Json, ToSql};
 
 use crate::devices::bulk::steps::{DELETE_TARGETS, Held, begin_within, held};
 use crate::devices::groups::Members;
+use crate::idempotency_keys::{self, Keyed};
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
 use crate::{Database, PATIENCE, until_uncontended};
@@ -80,6 +82,12 @@ pub async fn insert_bulk_operation(
         progress: Progress::default(),
     };
     let planned = insert(&transaction, tenant, bulk_operation, origin, lease).await?;
+    if let (Some(key), true) = (origin.key.as_deref(), origin.mode.stores()) {
+        let created = &planned.bulk_operation;
+        let location = key.links.bulk_operation(created.id);
+        let response = FirstResponse::of(location, created, &key.links);
+        idempotency_keys::insert(&transaction, &[Keyed { tenant, key, response }]).await?;
+    }
     keep(transaction, planned, origin).await
 }
 

@@ -9,6 +9,7 @@ use platform_model::devices::availability::ResponseInterval;
 use platform_model::devices::managed_object::{ManagedObject, ManagedObjectPatch};
 use platform_model::error::Result;
 use platform_model::id::{BinaryId, ManagedObjectId, TenantId};
+use platform_model::idempotency::{FirstResponse, IdempotencyKey};
 use platform_model::naming::naming;
 use platform_model::timestamp::Timestamp;
 use tokio_postgres::types::ToSql;
@@ -131,6 +132,10 @@ impl WriteKind for InsertManagedObject {
 
     fn written(attached: &mut HashSet<i64>, new: &ObjectToInsert) -> Option<()> {
         new.file.is_none_or(|file| attached.contains(&file.0)).then_some(())
+    }
+
+    fn response(new: &ObjectToInsert, (): &(), key: &IdempotencyKey) -> Option<FirstResponse> {
+        Some(FirstResponse::of(key.links.managed_object(new.object.id), &*new.object, &key.links))
     }
 
     fn sent(rows: &Rows<'_, Self>) -> usize {
