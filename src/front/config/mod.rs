@@ -179,7 +179,8 @@ pub struct Settings {
           default_value = HOSTED_CONTENT_SECURITY_POLICY, value_parser = values::header_value)]
     pub hosted_content_security_policy: String,
 
-    /// Hosts that event-processing modules may send requests to: host[:port], separated by commas; none without
+    /// Hosts that event-processing modules may send requests to, and where identity providers of tenants may be:
+    /// host[:port], separated by commas; none without
     ///
     /// The default port is 80 for http and 443 for https. Redirects are not followed.
     #[arg(long, env = "PLATFORM_MODULE_REQUEST_HOSTS", value_name = "HOSTS", value_delimiter = ',')]

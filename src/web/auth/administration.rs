@@ -3,6 +3,7 @@
 use platform_actors::Platform;
 use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::role;
+use platform_model::tenancy::identity_provider::IDENTITY_PROVIDER;
 use platform_model::tenancy::retention::Reach;
 use platform_model::tenancy::tenant_option::TOKEN_PUBLIC_KEY;
 use platform_model::users::user::{Administration, User, UserAuthority, parse_user_of_path};
@@ -91,9 +92,11 @@ impl Caller {
     /// ROLE_USER_MANAGEMENT_ADMIN in addition.
     pub fn administers_options(&self, platform: &Platform, category: &str) -> Result<Administration> {
         self.require(role::OPTION_MANAGEMENT_ADMIN)?;
-        if category == TOKEN_PUBLIC_KEY && !self.roles.has(role::USER_MANAGEMENT_ADMIN) {
+        if [TOKEN_PUBLIC_KEY, IDENTITY_PROVIDER].contains(&category)
+            && !self.roles.has(role::USER_MANAGEMENT_ADMIN)
+        {
             return Err(ApiError::forbidden_because(
-                "keys of tokens also require ROLE_USER_MANAGEMENT_ADMIN",
+                "keys of tokens and identity providers also require ROLE_USER_MANAGEMENT_ADMIN",
             ));
         }
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)

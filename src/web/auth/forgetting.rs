@@ -37,17 +37,20 @@ impl Authenticator {
             Changed::Rights(tenant, Holders::Everybody) => keep(&|known| known.caller.tenant != *tenant),
             Changed::Options(tenant) => {
                 self.public_keys.forget(Some(tenant));
+                self.identity_providers.forget(Some(tenant));
                 keep(&|known| known.caller.tenant != *tenant || !known.caller.by_jwt());
             }
             Changed::Tenant(tenant) => {
                 self.domains.forget();
                 self.public_keys.forget(Some(tenant));
+                self.identity_providers.forget(Some(tenant));
                 keep(&|known| known.caller.tenant != *tenant && known.tenant_by == TenantBy::Credentials);
             }
             Changed::Guess(_) => {}
             Changed::Anything => {
                 self.domains.forget();
                 self.public_keys.forget(None);
+                self.identity_providers.forget(None);
                 self.remembered.clear();
             }
         });

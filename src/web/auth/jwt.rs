@@ -14,7 +14,7 @@ use platform_store::{self, Database};
 use quick_cache::sync::Cache;
 use serde::Deserialize;
 
-use super::changes::Changes;
+use super::changes::{Changes, TenantBy};
 use super::rsa::{PROVIDER, PublicKey, STRONG};
 use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
@@ -82,7 +82,7 @@ impl<'t> Token<'t> {
         }
         let kid = header.kid.filter(|kid| is_name(kid, MAX_KID))?;
         let claims: Claims = insecure_decode_claims(text).ok()?;
-        let remaining = claims.remaining(now())?;
+        let remaining = remaining(claims.nbf, claims.exp)?;
         let (Audience::One(tenant) | Audience::OneInAnArray([tenant])) = claims.aud;
         let tenant = TenantId::parse(&tenant).ok()?;
         let valid = ISSUERS.contains(&claims.iss) && is_name(&claims.sub, MAX_USER);
@@ -119,14 +119,18 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-impl Claims {
-    /// Returns the remaining validity of the token; `None` when it is not valid. There is no leeway (C-04).
-    fn remaining(&self, now: f64) -> Option<Duration> {
-        let is_time = |seconds: f64| (0.0..=LAST_SECOND).contains(&seconds);
-        let begins = self.nbf.unwrap_or_default();
-        (is_time(begins) && is_time(self.exp) && begins <= now && now < self.exp)
-            .then(|| Duration::from_secs_f64(self.exp - now))
-    }
+/// Returns the remaining validity of a token that is valid from `begins` to `ends`, in seconds; `None` when it is not
+/// valid now.
+pub(super) fn remaining(begins: Option<f64>, ends: f64) -> Option<Duration> {
+    remaining_at(now(), begins, ends)
+}
+
+/// Returns the remaining validity at a time. There is no leeway (C-04).
+fn remaining_at(now: f64, begins: Option<f64>, ends: f64) -> Option<Duration> {
+    let is_time = |seconds: f64| (0.0..=LAST_SECOND).contains(&seconds);
+    let begins = begins.unwrap_or_default();
+    (is_time(begins) && is_time(ends) && begins <= now && now < ends)
+        .then(|| Duration::from_secs_f64(ends - now))
 }
 
 /// A cache of the public keys of tenants.
@@ -188,10 +192,26 @@ impl PublicKeys {
 }
 
 impl Authenticator {
-    /// Returns the caller of a JWT (C-04). Looking up an uncached key counts as a guess; rejecting a token
-    /// with a cached key is cheap.
-    pub(super) async fn verify_token(&self, header: &[u8], source: RequestSource) -> Result<Caller> {
-        let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
+    /// Returns the caller of a JWT: one whose key the tenant uploaded names its tenant, and one of an identity provider
+    /// is for the tenant of the host.
+    pub(super) async fn verify_bearer(
+        &self,
+        header: &[u8],
+        host: &str,
+        source: RequestSource,
+    ) -> Result<(Caller, TenantBy)> {
+        match Token::from_header(header) {
+            Some(token) => Ok((self.verify_token(token, source).await?, TenantBy::Credentials)),
+            None => {
+                let verification = Box::pin(self.verify_identified(header, host, source));
+                Ok((verification.await?, TenantBy::Host))
+            }
+        }
+    }
+
+    /// Returns the caller of a token whose key the tenant uploaded (C-04). Looking up an uncached key counts as a
+    /// guess; rejecting a token with a cached key is cheap.
+    async fn verify_token(&self, token: Token<'_>, source: RequestSource) -> Result<Caller> {
         let expires = Instant::now() + token.remaining;
         let seen = self.changes.now();
         let key = match self.public_keys.known(&token.key) {
@@ -320,17 +340,10 @@ mod tests {
 
     #[test]
     fn validity_has_no_leeway() {
-        let claims = |nbf, exp| Claims {
-            iss: String::new(),
-            aud: Audience::One(String::new()),
-            sub: String::new(),
-            nbf,
-            exp,
-        };
-        assert_eq!(claims(Some(100.0), 200.5).remaining(100.0), Some(Duration::from_millis(100_500)));
-        assert_eq!(claims(Some(100.0), 200.0).remaining(99.999), None);
-        assert_eq!(claims(None, 200.0).remaining(200.0), None);
-        assert_eq!(claims(Some(f64::NAN), 200.0).remaining(100.0), None);
+        assert_eq!(remaining_at(100.0, Some(100.0), 200.5), Some(Duration::from_millis(100_500)));
+        assert_eq!(remaining_at(99.999, Some(100.0), 200.0), None);
+        assert_eq!(remaining_at(200.0, None, 200.0), None);
+        assert_eq!(remaining_at(100.0, Some(f64::NAN), 200.0), None);
     }
 
     #[test]

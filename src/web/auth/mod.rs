@@ -13,6 +13,7 @@ mod domains;
 mod extraction;
 mod forgetting;
 mod hashing;
+mod identity_provider;
 mod jwt;
 mod lanes;
 mod limits_token;
@@ -26,6 +27,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use platform_front::config::Settings;
 use platform_front::secrets::password::{self, SecretKey};
 use platform_front::stop::Stop;
 use platform_model::id::TenantId;
@@ -44,6 +46,7 @@ use basic::Credentials;
 use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
 use hashing::HashingThreads;
+use identity_provider::IdentityProviders;
 use jwt::{PublicKeys, is_bearer};
 use throttle::Throttle;
 
@@ -82,6 +85,7 @@ pub struct Authenticator {
     secret_key: Arc<SecretKey>,
     domains: Domains,
     public_keys: PublicKeys,
+    identity_providers: IdentityProviders,
     application_keys: ApplicationKeys,
     cache_key: hmac::Key,
     remembered: Cache<Key, CachedCaller>,
@@ -112,21 +116,23 @@ struct CachedCaller {
 }
 
 impl Authenticator {
-    /// Creates a verifier. `default_tenant` serves requests that name no tenant by user name or host;
-    /// `regions` are labels that may precede the domain of a tenant.
+    /// Creates a verifier. `default_tenant` serves requests that name no tenant by user name or host.
     pub fn new(
         database: Database,
         secret_key: Arc<SecretKey>,
         default_tenant: TenantId,
-        regions: Vec<String>,
+        settings: &Settings,
         limits: &Limits,
-        gateway: GatewayCheck,
         stop: Arc<Stop>,
     ) -> Self {
         let random = ring::rand::SystemRandom::new();
         Self {
-            domains: Domains::new(database.clone(), default_tenant, regions),
+            domains: Domains::new(database.clone(), default_tenant, settings.regions.clone()),
             public_keys: PublicKeys::new(database.clone()),
+            identity_providers: IdentityProviders::new(
+                database.clone(),
+                settings.module_request_hosts.clone(),
+            ),
             application_keys: ApplicationKeys::new(database.clone(), secret_key.clone()),
             database,
             unmatched_secret_hash: secret_key.hash(&password::generate()),
@@ -141,7 +147,7 @@ impl Authenticator {
             hashing: HashingThreads::start(stop),
             unmatched_password_hash: password::unmatched_chosen(),
             token_validity: limits.access_token,
-            gateway,
+            gateway: if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off },
             secret_key,
         }
     }
@@ -293,7 +299,7 @@ impl Authenticator {
         let (caller, tenant_by) = match access_token::from_header(header) {
             Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
             None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
-            None if is_bearer(header) => (self.verify_token(header, source).await?, TenantBy::Credentials),
+            None if is_bearer(header) => self.verify_bearer(header, host, source).await?,
             None => {
                 let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
                 let tenant_by = credentials.tenant.as_ref().map_or(TenantBy::Host, |_| TenantBy::Credentials);

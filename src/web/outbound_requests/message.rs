@@ -38,14 +38,49 @@ impl Message {
                 asked.method
             ))
         })?;
-        let uri: Uri =
-            asked.url.trim().parse().map_err(|_| not_sent(format!("'{}' is no URL", asked.url)))?;
+        let target = Target::of(&asked.url, allowed)?;
+        let headers = headers(asked, &target.authority)?;
+        let mut request = Request::new(Full::new(Bytes::from(asked.body.clone().unwrap_or_default())));
+        (*request.method_mut(), *request.headers_mut()) = (method, headers);
+        Ok(target.of_request(request))
+    }
+
+    /// Builds a GET without credentials.
+    ///
+    /// # Errors
+    /// The reason why it may not be sent.
+    pub(super) fn get(url: &str, allowed: &[AllowedHost]) -> Result<Self, String> {
+        let target = Target::of(url, allowed)?;
+        let mut request = Request::new(Full::default());
+        request.headers_mut().insert(HOST, value("host", &target.authority)?);
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("platform"));
+        Ok(target.of_request(request))
+    }
+}
+
+/// A URL to which requests may be sent.
+struct Target {
+    security: Security,
+    host: String,
+    port: u16,
+    /// Host and port as written.
+    authority: String,
+    path: Uri,
+}
+
+impl Target {
+    /// Checks a URL.
+    ///
+    /// # Errors
+    /// The reason why no request may be sent there.
+    fn of(url: &str, allowed: &[AllowedHost]) -> Result<Self, String> {
+        let uri: Uri = url.trim().parse().map_err(|_| not_sent(format!("'{url}' is no URL")))?;
         let (security, default_port) = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTP => (Security::Plain, 80),
             Some(scheme) if *scheme == Scheme::HTTPS => (Security::Tls, 443),
-            _ => return Err(not_sent(format!("'{}' does not begin with http:// or https://", asked.url))),
+            _ => return Err(not_sent(format!("'{url}' does not begin with http:// or https://"))),
         };
-        let authority = uri.authority().ok_or_else(|| not_sent(format!("'{}' names no host", asked.url)))?;
+        let authority = uri.authority().ok_or_else(|| not_sent(format!("'{url}' names no host")))?;
         if authority.as_str().contains('@') {
             return Err(not_sent("a URL must not contain a user; use the column 'authorization'".into()));
         }
@@ -53,12 +88,15 @@ impl Message {
         if !allowed.iter().any(|allowed| allowed.allows(&host, port, default_port)) {
             return Err(not_sent(format!("the host '{authority}' is not allowed by the operator")));
         }
-        let headers = headers(asked, authority.as_str())?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        let path = path.parse().map_err(|_| not_sent(format!("'{}' is no URL", asked.url)))?;
-        let mut request = Request::new(Full::new(Bytes::from(asked.body.clone().unwrap_or_default())));
-        (*request.method_mut(), *request.uri_mut(), *request.headers_mut()) = (method, path, headers);
-        Ok(Self { security, host, port, request })
+        let path = path.parse().map_err(|_| not_sent(format!("'{url}' is no URL")))?;
+        Ok(Self { security, host, port, authority: authority.to_string(), path })
+    }
+
+    /// Returns the message that sends a request to this URL.
+    fn of_request(self, mut request: Request<Full<Bytes>>) -> Message {
+        *request.uri_mut() = self.path;
+        Message { security: self.security, host: self.host, port: self.port, request }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Requests that event-processing modules send to other servers (`SendRequest`, Q-07).
+//! Requests to other servers: those that event-processing modules send (`SendRequest`, Q-07), and those for the
+//! documents of identity providers (C-25).
 //!
 //! The operator configures the allowed hosts. A request contains no credentials but those that the module itself
 //! specifies. Reading order: [`message`] what is sent and whether it may be sent, [`exchange`] the exchange over the
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use platform_actors::event_processing::{OutboundRequest, OutboundResponse};
 use platform_model::id::TenantId;
+use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -31,6 +33,8 @@ const CONCURRENT_PER_TENANT: usize = 8;
 const WAITING_PER_TENANT: usize = 256;
 /// The timeout of a request, from the host's name look-up to the end of the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The timeout of a request for a document.
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The requests of modules, on their way to other servers.
 pub(crate) struct OutboundRequests {
@@ -62,6 +66,25 @@ impl OutboundRequests {
             }
         }
     }
+}
+
+/// Reads a document of another server, which is JSON of at most one mebibyte.
+///
+/// # Errors
+/// The reason why there is none.
+pub(crate) async fn read_json<T: DeserializeOwned>(
+    url: &str,
+    allowed: &[AllowedHost],
+    roots: &Roots,
+) -> Result<T, String> {
+    let message = Message::get(url, allowed)?;
+    let exchanged = timeout(DOCUMENT_TIMEOUT, Box::pin(exchange::exchange(message, roots))).await;
+    let late = || format!("{url}: no response within {} seconds", DOCUMENT_TIMEOUT.as_secs());
+    let response = exchanged.map_err(|_| late())??;
+    if response.status != 200 {
+        return Err(format!("{url}: the response has the status {}", response.status));
+    }
+    serde_json::from_str(&response.body).map_err(|error| format!("{url}: {error}"))
 }
 
 /// The state that all requests share.

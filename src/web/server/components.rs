@@ -20,7 +20,6 @@ use crate::api::bulk_registration::FilesUnderWay;
 use crate::api::device_credentials::CredentialPolls;
 use crate::applications::files::HostedFiles;
 use crate::applications::paths::ApplicationPaths;
-use crate::auth::access_token::GatewayCheck;
 use crate::auth::cors::Cors;
 use crate::auth::{Authenticator, RateLimit};
 use crate::csv::Csv;
@@ -94,14 +93,12 @@ impl Components {
         let (database, limits, stop) =
             (platform.database().clone(), platform.limits(), Arc::<Stop>::default());
         let default_tenant = TenantId::parse(&settings.default_tenant)?;
-        let gateway = if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off };
         let authenticator = Data::new(Authenticator::new(
             database.clone(),
             secret_key.clone(),
             default_tenant,
-            settings.regions.clone(),
+            settings,
             limits,
-            gateway,
             stop.clone(),
         ));
         let cors = Data::new(Cors::new(database.clone()));

@@ -61,6 +61,13 @@ impl KeyPair {
         json!({"typ": "JWT", "alg": "RS256", "kid": self.name})
     }
 
+    /// Returns the public key as a provider publishes it; its id is the name of the key pair.
+    pub fn jwk(&self) -> Value {
+        let numbers = numbers(&self.der());
+        let [n, e] = [&numbers[1], &numbers[2]].map(|number| encode(number.to_bytes_be()));
+        json!({"kty": "RSA", "use": "sig", "kid": self.name, "n": n, "e": e})
+    }
+
     fn signature(&self, message: &[u8]) -> Vec<u8> {
         let der = self.der();
         let numbers = numbers(&der);

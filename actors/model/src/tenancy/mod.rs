@@ -2,6 +2,7 @@
 
 pub mod account_limits;
 pub mod application_settings;
+pub mod identity_provider;
 pub mod retention;
 pub mod statistics;
 pub mod subscription;

@@ -8,6 +8,7 @@ use crate::body::{Body, missing, text};
 use crate::data::alarm_mapping::AlarmMapping;
 use crate::error::{Error, Result};
 use crate::links::Linked;
+use crate::tenancy::identity_provider::{IDENTITY_PROVIDER, IdentityProvider};
 
 /// The maximum number of characters of a category or a key (Z-04).
 const MAX_NAME: usize = 256;
@@ -34,7 +35,7 @@ pub const PREDEFINED: [(&str, &str, &str); 1] = [(ACCESS_CONTROL, ALLOW_ORIGIN, 
 
 /// Returns whether servers cache options of this category, so that they are notified of changes.
 pub fn is_remembered(category: &str) -> bool {
-    [TOKEN_PUBLIC_KEY, ACCESS_CONTROL, ALARM_TYPE_MAPPING].contains(&category)
+    [TOKEN_PUBLIC_KEY, ACCESS_CONTROL, ALARM_TYPE_MAPPING, IDENTITY_PROVIDER].contains(&category)
 }
 
 /// The name of an option within its tenant.
@@ -74,6 +75,7 @@ impl OptionName {
             (TOKEN_PUBLIC_KEY, true) => {
                 Err(Error::invalid_value("key", &self.key, "a name that does not start with credentials."))
             }
+            (IDENTITY_PROVIDER, _) => IdentityProvider::check(&self.key, value),
             (ALARM_TYPE_MAPPING, false) => AlarmMapping::parse(&self.key, value).map(drop),
             _ => Ok(()),
         }

@@ -54,6 +54,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = texts_of![
     "V43__traces__works_with_V42",
     "V44__revisions__works_with_V42",
     "V45__idempotency_keys__works_with_V42",
+    "V46__identity_providers__works_with_V42",
 ];
 
 #[cfg(test)]

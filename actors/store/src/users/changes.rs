@@ -82,7 +82,7 @@ pub(crate) async fn enter_administrator(
 }
 
 /// Creates a user, as part of the caller's transaction. Servers drop a cached rejection of this name.
-async fn insert(
+pub(super) async fn insert(
     client: &impl GenericClient,
     announcements: &Announcements,
     user: &User,

@@ -13,7 +13,7 @@ use crate::users::changes::lock_user;
 use crate::users::groups;
 
 const INSERT: &str = include_str!("../../../../sql/queries/group_members/insert.sql");
-const DELETE: &str = include_str!("../../../../sql/queries/group_members/delete.sql");
+pub(super) const DELETE: &str = include_str!("../../../../sql/queries/group_members/delete.sql");
 const MAY_LOSE: &str = include_str!("../../../../sql/queries/group_members/may_lose.sql");
 const INSERT_ALL_POWERFUL: &str =
     include_str!("../../../../sql/queries/group_members/insert_all_powerful.sql");
@@ -86,7 +86,8 @@ pub async fn delete_member(
     .await
 }
 
-async fn audit_groups(
+/// Records a change of the groups of a user, as part of the caller's transaction (Y-05).
+pub(super) async fn audit_groups(
     client: &impl GenericClient,
     announcements: &Announcements,
     administration: &Administration,

@@ -1,6 +1,8 @@
 //! Groups in PostgreSQL. When a change affects the rights of members, every server process is notified whose rights
 //! changed.
 
+use std::collections::BTreeSet;
+
 use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
 use platform_model::data::audit_record::AttributeChange;
@@ -27,6 +29,7 @@ use crate::users::group_members;
 const INSERT: &str = include_str!("../../../../sql/queries/groups/insert.sql");
 const GET: &str = include_str!("../../../../sql/queries/groups/get.sql");
 const FIND_BY_NAME: &str = include_str!("../../../../sql/queries/groups/find_by_name.sql");
+const LIST_NAMED: &str = include_str!("../../../../sql/queries/groups/list_named.sql");
 const LOCK: &str = include_str!("../../../../sql/queries/groups/lock.sql");
 const KEEP: &str = include_str!("../../../../sql/queries/groups/keep.sql");
 const LOCK_TENANT: &str = include_str!("../../../../sql/queries/groups/lock_tenant.sql");
@@ -147,6 +150,17 @@ pub(crate) async fn find_id(client: &impl GenericClient, tenant: &TenantId, name
     let row = client.query_opt(FIND_BY_NAME, &[&tenant.as_str(), &name]).await?;
     let short = || name.chars().take(64).collect::<String>();
     Ok(GroupId(row.ok_or_else(|| Error::not_found(Noun::Group, short()))?.get(0)))
+}
+
+/// Returns the groups of a tenant that have these names, as part of the caller's transaction.
+pub(super) async fn get_named(
+    client: &impl GenericClient,
+    tenant: &TenantId,
+    names: &BTreeSet<String>,
+) -> Result<Vec<Group>> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let rows = client.rows(LIST_NAMED, &[&tenant.as_str(), &names]).await?;
+    rows.iter().map(|row| from_row(tenant, row)).collect()
 }
 
 async fn read_group(client: &impl GenericClient, tenant: &TenantId, id: GroupId) -> Result<Group> {

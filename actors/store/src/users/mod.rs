@@ -6,6 +6,7 @@ pub(crate) mod audit;
 pub mod changes;
 pub mod group_members;
 pub mod groups;
+pub mod identified;
 pub mod session_ends;
 pub mod token_clients;
 pub mod user_tokens;

@@ -1,0 +1,4 @@
+SELECT g.id, g.name, g.description, g.roles, g.device_permissions
+FROM groups g
+WHERE g.tenant = $1
+    AND g.name = ANY($2::text[])

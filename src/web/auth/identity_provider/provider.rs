@@ -1,0 +1,139 @@
+//! The identity providers of tenants, and their keys, which are read when a token needs them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use platform_front::config::AllowedHost;
+use platform_front::tls::Roots;
+use platform_model::error::Error;
+use platform_model::id::TenantId;
+use platform_model::tenancy::identity_provider::{IDENTITY_PROVIDER, IdentityProvider};
+use platform_store::Database;
+use platform_store::tenancy::tenants::options::list_stored;
+use quick_cache::sync::Cache;
+use serde::Deserialize;
+use tokio::sync::Mutex;
+
+use super::key::{Jwk, SigningKey};
+use crate::auth::changes::Changes;
+use crate::http::error::Result;
+use crate::outbound_requests::read_json;
+
+/// The number of tenants whose providers are cached, including those without.
+const REMEMBERED: usize = 10_000;
+/// The maximum number of keys of a provider; further ones are ignored.
+const MAX_KEYS: usize = 100;
+/// The time after which keys are read again, so that a withdrawn key stops counting.
+const FRESH: Duration = Duration::from_secs(600);
+/// The time for which keys count if the provider does not respond.
+const USABLE: Duration = Duration::from_secs(3600);
+/// The shortest time between two requests for the keys of a provider.
+const BETWEEN_REQUESTS: Duration = Duration::from_secs(2);
+
+/// The identity providers of tenants.
+pub(in crate::auth) struct IdentityProviders {
+    database: Database,
+    /// The hosts that the operator allows.
+    allowed: Vec<AllowedHost>,
+    roots: Roots,
+    known: Cache<TenantId, Option<Arc<Provider>>>,
+}
+
+/// The provider of a tenant with its keys.
+pub(super) struct Provider {
+    pub(super) described: IdentityProvider,
+    keys: Mutex<Keys>,
+}
+
+#[derive(Default)]
+struct Keys {
+    by_id: HashMap<String, Arc<SigningKey>>,
+    requested: Option<Instant>,
+    read: Option<Instant>,
+}
+
+/// The members of a provider's description that are used.
+#[derive(Deserialize)]
+struct Description {
+    issuer: String,
+    jwks_uri: String,
+}
+
+#[derive(Deserialize)]
+struct KeySet {
+    /// Keys of kinds that are not known may have any members.
+    keys: Vec<serde_json::Value>,
+}
+
+impl IdentityProviders {
+    pub(in crate::auth) fn new(database: Database, allowed: Vec<AllowedHost>) -> Self {
+        Self { database, allowed, roots: Roots::of_machine(), known: Cache::new(REMEMBERED) }
+    }
+
+    /// Drops the provider of a tenant, or of all.
+    pub(in crate::auth) fn forget(&self, tenant: Option<&TenantId>) {
+        self.known.retain(|known, _| tenant.is_some_and(|changed| known != changed));
+    }
+
+    /// Returns the provider of a tenant, if it has one.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub(super) async fn find(&self, tenant: &TenantId, changes: &Changes) -> Result<Option<Arc<Provider>>> {
+        if let Some(known) = self.known.get(tenant) {
+            return Ok(known);
+        }
+        let since = changes.now();
+        let options = list_stored(&self.database, tenant, IDENTITY_PROVIDER).await?;
+        let described = IdentityProvider::of_options(options);
+        let provider = described.map(|described| Arc::new(Provider { described, keys: Mutex::default() }));
+        changes.while_unchanged(since, || self.known.insert(tenant.clone(), provider.clone()));
+        Ok(provider)
+    }
+
+    /// Returns a key of a provider. One request at a time reads the keys, if they are old or lack this one.
+    ///
+    /// # Errors
+    /// `Unavailable` if the provider has not responded yet.
+    pub(super) async fn key(&self, provider: &Provider, id: &str) -> Result<Option<Arc<SigningKey>>> {
+        let mut keys = provider.keys.lock().await;
+        let within = |since: Option<Instant>, limit| since.is_some_and(|since| since.elapsed() < limit);
+        if within(keys.read, FRESH) && keys.by_id.contains_key(id) {
+            return Ok(keys.by_id.get(id).cloned());
+        }
+        if !within(keys.requested, BETWEEN_REQUESTS) {
+            keys.requested = Some(Instant::now());
+            match self.read(&provider.described).await {
+                Ok(by_id) => (keys.by_id, keys.read) = (by_id, Some(Instant::now())),
+                Err(error) => {
+                    let issuer = &provider.described.issuer;
+                    tracing::warn!(issuer, error, "the keys of an identity provider cannot be read");
+                }
+            }
+        }
+        if within(keys.read, USABLE) {
+            Ok(keys.by_id.get(id).cloned())
+        } else {
+            Err(Error::unavailable("the identity provider of the tenant does not respond").into())
+        }
+    }
+
+    /// Reads the description of a provider, and then its keys.
+    ///
+    /// # Errors
+    /// The reason, for the log.
+    async fn read(&self, described: &IdentityProvider) -> Result<HashMap<String, Arc<SigningKey>>, String> {
+        let url = described.discovery_url();
+        let description: Description = read_json(&url, &self.allowed, &self.roots).await?;
+        if description.issuer != described.issuer {
+            return Err(format!("{url}: it describes the issuer '{}'", description.issuer));
+        }
+        let set: KeySet = read_json(&description.jwks_uri, &self.allowed, &self.roots).await?;
+        let keys = set.keys.into_iter().take(MAX_KEYS).filter_map(|key| {
+            let jwk: Jwk = serde_json::from_value(key).ok()?;
+            Some((jwk.kid.clone()?, Arc::new(SigningKey::of(&jwk)?)))
+        });
+        Ok(keys.collect())
+    }
+}
