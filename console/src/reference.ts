@@ -185,6 +185,20 @@ export type GroupReference = { self: Link; group: Group };
 export type Id = string;
 export type Link = string;
 export type LiveStatistics = { self: Link; seconds: number; tenants: TenantActivity[] };
+export type LoginOption = {
+  id: string;
+  type: "BASIC" | "OAUTH2";
+  userManagementSource: "INTERNAL" | "REMOTE";
+  initRequest?: Link;
+  visibleOnLoginPage: boolean;
+};
+export type LoginOptionCollection = {
+  self: Link;
+  loginOptions: LoginOption[];
+  statistics: Statistics;
+  prev?: Link;
+  next?: Link;
+};
 export type ManagedObject = {
   id?: Id;
   name?: string;

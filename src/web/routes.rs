@@ -18,7 +18,7 @@ use crate::api::{
     tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
-use crate::console;
+use crate::console::{self, single_sign_on};
 use crate::csv;
 use crate::health::{self, Metrics};
 use crate::http::error::{ApiError, Result, Shape};
@@ -133,15 +133,23 @@ fn parents() -> [Path; 2] {
 
 /// Returns the paths of the requesting user and of the access tokens that it requests for itself. The tokens work on a
 /// full disk, because an administrator logs in to make room.
-fn of_current_user() -> [Path; 4] {
+fn of_current_user() -> [Path; 3] {
     let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too();
     let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too();
-    let of_console = at("/console/login").without_room_too().put(console::keep_log_in);
     [
         at("/user/currentUser").get(current_user::get).put(current_user::update),
         tokens.post(user_tokens::create).delete(user_tokens::remove_all).reserved(),
         token.put(user_tokens::renew).delete(user_tokens::remove).reserved(),
-        of_console.reserved(),
+    ]
+}
+
+/// Returns the paths of the console. A log-in works on a full disk, because an administrator logs in to make room.
+fn of_console() -> [Path; 4] {
+    [
+        at("/console/login").without_room_too().put(console::keep_log_in).reserved(),
+        at("/console/sso").get(single_sign_on::begin).reserved(),
+        at("/console/sso/callback").get(single_sign_on::finish).reserved(),
+        at("/console/{file}").get(console::file).announcing_head().reserved(),
     ]
 }
 
@@ -322,7 +330,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/apps/{contextPath}").get(hosted_applications::get_root).announcing_head().reserved());
     paths.push(at("/apps/{contextPath}/{path:.*}").get(hosted_applications::get).announcing_head().reserved());
 
-    paths.push(at("/console/{file}").get(console::file).announcing_head().reserved());
+    paths.extend(of_console());
     paths.extend(of_documentation());
     paths.extend(of_operators());
     paths

@@ -25,7 +25,12 @@ fn pages_use_credentials_of_their_own_and_never_those_of_the_browser() {
 
 #[test]
 fn console_shows_and_changes_what_happens_live() {
-    play_all(&["console/run.mjs --part 1", "console/run.mjs --part 2"], || node::install_packages(&suite()));
+    // A flow uses a program of the other suite.
+    let install = || {
+        node::install_packages(&suite())?;
+        node::install_packages(&suite().with_file_name("clients"))
+    };
+    play_all(&["console/run.mjs --part 1", "console/run.mjs --part 2"], install);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-// An OpenID Connect provider for the tests of bearer tokens: the certified implementation `oidc-provider` with one client,
-// which gets signed access tokens for the platform.
+// An OpenID Connect provider for the tests: the certified implementation `oidc-provider`, with a client that gets signed
+// access tokens for the platform, and one with which people log in to the console.
 //
-//   node identity_provider.mjs PORT
+//   node identity_provider.mjs PORT [ADDRESS OF THE PLATFORM]
 import Provider from 'oidc-provider';
 
 const AUDIENCE = 'https://platform.example.com';
-const port = Number(process.argv[2]);
+const [port, platform = 'http://127.0.0.1'] = process.argv.slice(2);
 
 const provider = new Provider(`http://127.0.0.1:${port}`, {
   clients: [
@@ -16,15 +16,27 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       redirect_uris: [],
       response_types: [],
     },
+    {
+      client_id: 'console',
+      client_secret: 'console-secret',
+      redirect_uris: [`${platform}/console/sso/callback`],
+    },
   ],
   features: {
     clientCredentials: { enabled: true },
-    devInteractions: { enabled: false },
     resourceIndicators: {
       enabled: true,
+      defaultResource: () => [],
       getResourceServerInfo: () => ({ audience: AUDIENCE, accessTokenFormat: 'jwt', scope: '' }),
     },
   },
+  // Many providers put the claims into the ID token, which the standard allows.
+  conformIdTokenClaims: false,
+  claims: { openid: ['sub', 'groups'], profile: ['given_name'], email: ['email'] },
+  findAccount: (context, accountId) => ({
+    accountId,
+    claims: () => ({ sub: accountId, groups: ['operators'], given_name: 'Mia', email: `${accountId}@example.com` }),
+  }),
   extraTokenClaims: (context, token) => ({ preferred_username: token.clientId, groups: ['operators'] }),
 });
-provider.listen(port, '127.0.0.1');
+provider.listen(Number(port), '127.0.0.1');

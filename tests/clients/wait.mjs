@@ -6,7 +6,7 @@ export const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resol
 /** Checks a condition repeatedly until it holds, at most for `patience` milliseconds. Returns whether it holds. */
 export async function until(holds, patience) {
   const deadline = Date.now() + patience;
-  while (!holds()) {
+  while (!(await holds())) {
     if (Date.now() > deadline) return false;
     await sleep(20);
   }

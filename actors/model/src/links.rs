@@ -38,6 +38,11 @@ impl Links {
         self.base.split_once("://").map_or(&*self.base, |(_, authority)| authority)
     }
 
+    /// Returns the address at which people log in to the console with the identity provider of their tenant.
+    pub fn console_sso(&self) -> String {
+        format!("{}/console/sso", self.base)
+    }
+
     /// Returns the link of an alarm; for one that was not stored, it ends in `/null` (M-02, A-09).
     pub fn alarm(&self, id: Option<impl Display>) -> String {
         match id {

@@ -2,18 +2,28 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { get } from "../api";
 import { asError } from "../load";
 import { logIn } from "../log_in";
+import type { LoginOptionCollection } from "../reference";
 import { loggedOutBecause } from "../session";
 import { Field } from "../ui/kit";
 
 export function LogIn() {
   const error = useSignal("");
   const busy = useSignal(false);
+  const provider = useSignal<string | undefined>(undefined);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = "Log in · platform";
     first.current?.focus();
+    // Without a response, the log-in with a password works nevertheless.
+    get<LoginOptionCollection>("/tenant/loginOptions").then(
+      ({ loginOptions }) => {
+        provider.value = loginOptions.find(({ type }) => type === "OAUTH2")?.initRequest;
+      },
+      () => undefined,
+    );
   }, []);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -55,6 +65,7 @@ export function LogIn() {
         <button type="submit" class="primary" disabled={busy.value}>
           {busy.value ? "Logging in" : "Log in"}
         </button>
+        {provider.value && <a href={provider.value}>Log in with the identity provider</a>}
       </form>
     </main>
   );

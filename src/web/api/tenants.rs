@@ -18,7 +18,7 @@ use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::paging::Listing;
-use crate::http::{RequestHead, reply};
+use crate::http::{RequestHead, authority, reply};
 
 /// `GET /tenant/tenants`: returns a page of the tenants that the caller's tenant manages, by id.
 ///
@@ -192,12 +192,20 @@ pub async fn get_current(
     Ok(reply::found(media_type, &CurrentTenant(Tenant { applications, ..tenant }), &head.links()))
 }
 
-/// `GET /tenant/loginOptions`: returns the ways to log in. No credentials are needed (C-03, C-07).
+/// `GET /tenant/loginOptions`: returns the ways to log in to the tenant of the host. No credentials are needed (C-03,
+/// C-07).
 ///
 /// # Errors
-/// 422 for an invalid parameter.
-pub async fn list_login_options(head: RequestHead) -> Result<HttpResponse> {
+/// 403 for a suspended tenant, 422 for an invalid parameter.
+pub async fn list_login_options(
+    head: RequestHead,
+    authenticator: Component<Authenticator>,
+) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "loginOptionCollection")?;
-    let page = listing.request.cut(vec![LoginOption::BASIC], |_| "basic");
+    let mut options = vec![LoginOption::Basic];
+    if authenticator.offers_single_sign_on(authority(&head).unwrap_or_default()).await? {
+        options.push(LoginOption::IdentityProvider);
+    }
+    let page = listing.request.cut(options, |option| option.id());
     listing.respond("loginOptions", &page)
 }

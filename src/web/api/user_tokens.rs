@@ -12,7 +12,7 @@ use platform_model::users::token_client::TokenHash;
 use platform_model::users::user_token::{
     NewUserToken, ShownUserToken, TokenOfPath, UserToken, parse_token_of_path,
 };
-use platform_store::users::user_tokens::{self, Draft};
+use platform_store::users::user_tokens::{self, Authenticated, Draft, ID_LENGTH};
 
 use crate::auth::{Caller, access_token};
 use crate::http::body::UnreadBody;
@@ -20,8 +20,6 @@ use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::{RequestHead, reply};
 
-/// The number of characters of an id.
-const ID_LENGTH: usize = 20;
 /// The media type of a token, without its prefix.
 const TYPE: &str = "accessToken";
 
@@ -62,7 +60,7 @@ pub async fn create(
         hash: TokenHash::of(&secret),
         new: &new,
         validity: platform.limits().access_token,
-        password,
+        authenticated: Authenticated::Password(password),
     };
     let stored = user_tokens::insert_token(platform.database(), draft).await?;
     let stored = stored.ok_or(ApiError::Unauthorized)?;

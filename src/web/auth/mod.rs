@@ -47,6 +47,7 @@ use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
 use hashing::HashingThreads;
 use identity_provider::IdentityProviders;
+pub(crate) use identity_provider::{Attempt, LoggedIn};
 use jwt::{PublicKeys, is_bearer};
 use throttle::Throttle;
 
@@ -131,6 +132,7 @@ impl Authenticator {
             public_keys: PublicKeys::new(database.clone()),
             identity_providers: IdentityProviders::new(
                 database.clone(),
+                secret_key.clone(),
                 settings.module_request_hosts.clone(),
             ),
             application_keys: ApplicationKeys::new(database.clone(), secret_key.clone()),

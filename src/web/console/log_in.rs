@@ -35,12 +35,16 @@ pub async fn keep_log_in(request: HttpRequest, caller: Caller) -> Result<HttpRes
     let token = token.filter(|_| caller.by_own_token()).ok_or_else(|| {
         ApiError::forbidden_because("the console keeps only a token that its user requested for itself")
     })?;
-    let (name, secure) = if is_secure(&request) { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
-    let cookie = format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}");
     Ok(HttpResponse::NoContent()
-        .insert_header((header::SET_COOKIE, cookie))
+        .insert_header((header::SET_COOKIE, cookie_of(&request, token)))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .finish())
+}
+
+/// Returns the cookie in which a browser keeps a token for the page of the console.
+pub(super) fn cookie_of(request: &HttpRequest, token: &str) -> String {
+    let (name, secure) = if is_secure(request) { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
+    format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}")
 }
 
 /// Returns the token that the page of the console gets: that of the cookie, if nobody but the console can read the
@@ -80,15 +84,21 @@ async fn confines_applications(request: &HttpRequest) -> bool {
 /// Returns the token of the only cookie of the console. Of two, one was set by somebody else.
 fn token_of_cookies(request: &HttpRequest) -> Option<String> {
     let wanted = if is_secure(request) { SECURE_COOKIE } else { COOKIE };
+    only_cookie(request, wanted).filter(|token| access_token::is_token(token))
+}
+
+/// Returns the value of a cookie, unless there are several of its name.
+pub(super) fn only_cookie(request: &HttpRequest, wanted: &str) -> Option<String> {
     let headers = request.values(&header::COOKIE).filter_map(|value| std::str::from_utf8(value).ok());
     let pairs = headers.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.split_once('='));
-    let mut tokens = pairs.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim());
-    match (tokens.next(), tokens.next()) {
-        (Some(token), None) if access_token::is_token(token) => Some(token.to_owned()),
+    let mut values = pairs.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim());
+    match (values.next(), values.next()) {
+        (Some(value), None) => Some(value.to_owned()),
         _ => None,
     }
 }
 
-fn is_secure(request: &HttpRequest) -> bool {
+/// Returns whether the browser uses HTTPS.
+pub(super) fn is_secure(request: &HttpRequest) -> bool {
     base(request).starts_with("https:")
 }

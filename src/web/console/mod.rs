@@ -3,6 +3,7 @@
 //! own.
 
 mod log_in;
+pub mod single_sign_on;
 
 use actix_web::guard::GuardContext;
 use actix_web::http::header::{self, HeaderName, HeaderValue};

@@ -56,6 +56,27 @@ impl Message {
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("platform"));
         Ok(target.of_request(request))
     }
+
+    /// Builds a POST of a form.
+    ///
+    /// # Errors
+    /// The reason why it may not be sent.
+    pub(super) fn post_form(
+        url: &str,
+        form: String,
+        authorization: Option<String>,
+        allowed: &[AllowedHost],
+    ) -> Result<Self, String> {
+        let mut message = Self::get(url, allowed)?;
+        *message.request.method_mut() = Method::POST;
+        *message.request.body_mut() = Full::new(Bytes::from(form));
+        let headers = message.request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+        if let Some(authorization) = authorization {
+            headers.insert(AUTHORIZATION, value("authorization", &authorization)?);
+        }
+        Ok(message)
+    }
 }
 
 /// A URL to which requests may be sent.

@@ -77,7 +77,24 @@ pub(crate) async fn read_json<T: DeserializeOwned>(
     allowed: &[AllowedHost],
     roots: &Roots,
 ) -> Result<T, String> {
-    let message = Message::get(url, allowed)?;
+    document(url, Message::get(url, allowed)?, roots).await
+}
+
+/// Sends a form to another server, and returns its response, which is JSON of at most one mebibyte.
+///
+/// # Errors
+/// The reason why there is none.
+pub(crate) async fn post_form<T: DeserializeOwned>(
+    url: &str,
+    form: String,
+    authorization: Option<String>,
+    allowed: &[AllowedHost],
+    roots: &Roots,
+) -> Result<T, String> {
+    document(url, Message::post_form(url, form, authorization, allowed)?, roots).await
+}
+
+async fn document<T: DeserializeOwned>(url: &str, message: Message, roots: &Roots) -> Result<T, String> {
     let exchanged = timeout(DOCUMENT_TIMEOUT, Box::pin(exchange::exchange(message, roots))).await;
     let late = || format!("{url}: no response within {} seconds", DOCUMENT_TIMEOUT.as_secs());
     let response = exchanged.map_err(|_| late())??;

@@ -12,27 +12,36 @@ use super::*;
 use crate::harness::issuer::{OTHER, RSA_1024, RSA_2048, encode, now};
 use crate::harness::node;
 
-const OPTIONS: &str = "/tenant/options/identityProvider";
+pub(super) const OPTIONS: &str = "/tenant/options/identityProvider";
 const AUDIENCE: &str = "https://platform.example.com";
 
 /// An identity provider whose keys and description the test chooses.
-struct Provider {
+pub(super) struct Provider {
     issuer: String,
     description: Mutex<Value>,
     keys: Mutex<Vec<Value>>,
-    is_down: AtomicBool,
+    pub(super) is_down: AtomicBool,
+    /// The ID token for which every code is redeemed.
+    pub(super) id_token: Mutex<String>,
+    /// The last request that redeemed a code: its head and its form.
+    pub(super) redeemed: Mutex<(String, String)>,
 }
 
 impl Provider {
-    async fn start(keys: Vec<Value>) -> Arc<Self> {
+    pub(super) async fn start(keys: Vec<Value>) -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let issuer = format!("http://{}/realms/acme", listener.local_addr().unwrap());
-        let description = json!({"issuer": issuer, "jwks_uri": format!("{issuer}/keys")});
+        let description = json!({
+            "issuer": issuer, "jwks_uri": format!("{issuer}/keys"),
+            "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
+        });
         let provider = Arc::new(Self {
             issuer,
             description: Mutex::new(description),
             keys: Mutex::new(keys),
             is_down: AtomicBool::new(false),
+            id_token: Mutex::default(),
+            redeemed: Mutex::default(),
         });
         tokio::spawn(provider.clone().serve(listener));
         provider
@@ -41,13 +50,21 @@ impl Provider {
     async fn serve(self: Arc<Self>, listener: TcpListener) {
         while let Ok((stream, _)) = listener.accept().await {
             let mut connection = RawConnection::accepted(stream);
-            let head = connection.read_until("\r\n\r\n").await;
+            let mut head = connection.read_until("\r\n\r\n").await;
             let body = match head.split(' ').nth(1).unwrap() {
                 _ if self.is_down.load(Ordering::Relaxed) => String::new(),
                 "/realms/acme/.well-known/openid-configuration" => {
                     self.description.lock().unwrap().to_string()
                 }
                 "/realms/acme/keys" => json!({"keys": *self.keys.lock().unwrap()}).to_string(),
+                "/realms/acme/token" => {
+                    while !head.contains("&code_verifier=") {
+                        head += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+                    }
+                    let (head, form) = head.split_once("\r\n\r\n").unwrap();
+                    *self.redeemed.lock().unwrap() = (head.to_owned(), form.to_owned());
+                    json!({"id_token": *self.id_token.lock().unwrap(), "access_token": "a"}).to_string()
+                }
                 path => panic!("the server requests {path}"),
             };
             let status = if body.is_empty() { "500 Internal Server Error" } else { "200 OK" };
@@ -63,7 +80,7 @@ impl Provider {
     }
 
     /// Returns valid claims of a person in these groups of the provider.
-    fn claims(&self, name: &str, groups: &[&str]) -> Value {
+    pub(super) fn claims(&self, name: &str, groups: &[&str]) -> Value {
         let (iat, exp) = (now() - 1.0, now() + 3600.0);
         json!({
             "iss": self.issuer, "aud": [AUDIENCE, "other"], "sub": name, "iat": iat, "exp": exp,
@@ -84,7 +101,7 @@ impl Provider {
 }
 
 /// Starts a server whose tenant `main` has this provider.
-async fn server_with(provider: &Provider) -> (TestServer, Caller) {
+pub(super) async fn server_with(provider: &Provider) -> (TestServer, Caller) {
     let allowed = vec![provider.address().parse().unwrap()];
     let (server, admin) =
         TestServer::start_with(|settings| settings.module_request_hosts = allowed).await.with_admin();
@@ -97,13 +114,13 @@ async fn status(server: &TestServer, token: &str) -> u16 {
 }
 
 /// Returns the names of the groups of a user.
-async fn groups(admin: &Caller, name: &str) -> BTreeSet<String> {
+pub(super) async fn groups(admin: &Caller, name: &str) -> BTreeSet<String> {
     let user = admin.read(&format!("/user/<tenant>/users/{name}")).await;
     let references = user["groups"]["references"].as_array().unwrap().clone();
     references.iter().map(|of| of["group"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn names(names: &[&str]) -> BTreeSet<String> {
+pub(super) fn names(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 

@@ -3,6 +3,7 @@
 mod identity_provider;
 mod jwt;
 mod open_connections;
+mod single_sign_on;
 mod throttling;
 
 use crate::harness::prelude::*;

@@ -377,6 +377,11 @@ impl Response {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
+    /// Returns all values of a header.
+    pub fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.headers.get_all(name).into_iter().map(|value| value.to_str().unwrap())
+    }
+
     /// Returns the body, which must be JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text)

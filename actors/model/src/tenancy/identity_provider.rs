@@ -18,8 +18,12 @@ const AUDIENCE: &str = "audience";
 const USER_CLAIM: &str = "userClaim";
 const GROUPS_CLAIM: &str = "groupsClaim";
 const GROUPS: &str = "groups";
+const CLIENT_ID: &str = "clientId";
+const SCOPE: &str = "scope";
+/// The key of the option with the secret of the client, which is stored encrypted (Z-05).
+pub const CLIENT_SECRET: &str = "credentials.clientSecret";
 /// The keys of the options.
-const KEYS: [&str; 5] = [ISSUER, AUDIENCE, USER_CLAIM, GROUPS_CLAIM, GROUPS];
+const KEYS: [&str; 8] = [ISSUER, AUDIENCE, USER_CLAIM, GROUPS_CLAIM, GROUPS, CLIENT_ID, CLIENT_SECRET, SCOPE];
 
 /// The times of issue that are valid, in seconds: those before the year 10000.
 const TIMES: std::ops::Range<f64> = 0.0..253_402_300_800.0;
@@ -31,12 +35,25 @@ const MAX_TEXT: usize = 2000;
 pub struct IdentityProvider {
     /// The URL of the provider, which its tokens contain as `iss`.
     pub issuer: String,
-    /// The value that the tokens for this tenant have in `aud`.
-    pub audience: String,
+    /// The value that the access tokens for this tenant have in `aud`; `None` if the tenant accepts none.
+    pub audience: Option<String>,
+    /// The client with which people log in to the console.
+    pub client: Option<Client>,
     user_claim: String,
     groups_claim: String,
     /// The groups of the tenant by the values of the claim.
     groups: BTreeMap<String, String>,
+}
+
+/// The client of the console at the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// The id, which the provider's ID tokens have in `aud`.
+    pub id: String,
+    /// The secret; a client without one is identified by the address of the console alone.
+    pub secret: Option<String>,
+    /// The scopes that are requested.
+    pub scope: String,
 }
 
 /// A person whom the provider has identified.
@@ -64,19 +81,31 @@ impl IdentityProvider {
                 let is_url = ["https://", "http://"].iter().any(|scheme| value.starts_with(scheme));
                 (is_text && is_url && !value.contains(['?', '#', ' ']), "an https URL without a query")
             }
-            AUDIENCE | USER_CLAIM | GROUPS_CLAIM => (is_text, "1 to 2000 characters"),
+            AUDIENCE | USER_CLAIM | GROUPS_CLAIM | CLIENT_ID | CLIENT_SECRET | SCOPE => {
+                (is_text, "1 to 2000 characters")
+            }
             GROUPS => (groups_of(value).is_some(), "a JSON object with names of groups as text"),
             _ => return Err(Error::invalid_value("key", key, &KEYS.join(", "))),
         };
-        if is_valid { Ok(()) } else { Err(Error::invalid_value(key, value, allowed)) }
+        if is_valid {
+            Ok(())
+        } else {
+            Err(Error::invalid_value(key, if key == CLIENT_SECRET { "the text" } else { value }, allowed))
+        }
     }
 
-    /// Returns the provider that options describe; `None` unless they contain issuer and audience.
+    /// Returns the provider that options describe; `None` unless they contain the issuer. The secret of the client is
+    /// given in plain text.
     pub fn of_options(options: impl IntoIterator<Item = (String, String)>) -> Option<Self> {
         let mut options: BTreeMap<String, String> = options.into_iter().collect();
         Some(Self {
             issuer: options.remove(ISSUER)?,
-            audience: options.remove(AUDIENCE)?,
+            audience: options.remove(AUDIENCE),
+            client: options.remove(CLIENT_ID).map(|id| Client {
+                id,
+                secret: options.remove(CLIENT_SECRET),
+                scope: options.remove(SCOPE).unwrap_or_else(|| "openid profile email".into()),
+            }),
             user_claim: options.remove(USER_CLAIM).unwrap_or_else(|| "sub".into()),
             groups_claim: options.remove(GROUPS_CLAIM).unwrap_or_else(|| "groups".into()),
             groups: options.remove(GROUPS).and_then(|text| groups_of(&text)).unwrap_or_default(),
@@ -164,10 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn provider_needs_issuer_and_audience() {
-        assert_eq!(provider(&[("issuer", "https://h")]), None);
-        assert_eq!(provider(&[("audience", "a")]), None);
-        let provider = provider(&[("issuer", "https://h/"), ("audience", "a")]).expect("a provider");
+    fn provider_needs_an_issuer() {
+        assert_eq!(provider(&[("audience", "a"), ("clientId", "c")]), None);
+        let provider = provider(&[("issuer", "https://h/")]).expect("a provider");
         assert_eq!(provider.discovery_url(), "https://h/.well-known/openid-configuration");
     }
 

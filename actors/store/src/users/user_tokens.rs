@@ -21,6 +21,9 @@ const LIST: &str = include_str!("../../../../sql/queries/user_tokens/list.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/user_tokens/renew.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/user_tokens/delete.sql");
 
+/// The number of characters of the id of a token.
+pub const ID_LENGTH: usize = 20;
+
 /// A token to store.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'d> {
@@ -36,8 +39,17 @@ pub struct Draft<'d> {
     pub new: &'d NewUserToken,
     /// The lifetime of the token without a renewal.
     pub validity: Duration,
-    /// The hash of the stored form of the password with which the user was authenticated.
-    pub password: TokenHash,
+    /// The authentication of the user.
+    pub authenticated: Authenticated<'d>,
+}
+
+/// The authentication in exchange for which a token is issued.
+#[derive(Debug, Clone, Copy)]
+pub enum Authenticated<'d> {
+    /// The hash of the stored form of a password.
+    Password(TokenHash),
+    /// The issuer of an ID token.
+    IdentityProvider(&'d str),
 }
 
 /// Stores a token of a user. It replaces the token that ends first if the user has too many. Returns `None` when the
@@ -49,13 +61,28 @@ pub async fn insert_token(database: &Database, draft: Draft<'_>) -> Result<Optio
     let (tenant, validity, longest) =
         (draft.tenant.as_str(), draft.validity.as_secs_f64(), LONGEST.as_secs_f64());
     let scope: Vec<&str> = draft.new.scope.words().collect();
-    let (hash, password) = (draft.hash.bytes(), draft.password.bytes());
+    let hash = draft.hash.bytes();
+    let (password, issuer) = match &draft.authenticated {
+        Authenticated::Password(hash) => (Some(hash.bytes()), None),
+        Authenticated::IdentityProvider(issuer) => (None, Some(*issuer)),
+    };
     change(database, async |transaction, announcements| {
         let name = &draft.new.name;
         let row = transaction
             .query_opt(
                 INSERT,
-                &[&tenant, &draft.user, &draft.id, &hash, name, &scope, &validity, &longest, &password],
+                &[
+                    &tenant,
+                    &draft.user,
+                    &draft.id,
+                    &hash,
+                    name,
+                    &scope,
+                    &validity,
+                    &longest,
+                    &password,
+                    &issuer,
+                ],
             )
             .await?;
         let Some(row) = row else { return Ok(None) };

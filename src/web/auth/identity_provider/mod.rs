@@ -1,6 +1,7 @@
 //! Bearer tokens that the identity provider of a tenant signed (docs/rules.md#c-25): its people get a user with the
 //! first one, and each further one adapts the groups of the user.
 
+mod code_flow;
 mod key;
 mod provider;
 
@@ -8,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
 use jsonwebtoken::{Algorithm, decode_header};
+use platform_model::id::TenantId;
+use platform_model::tenancy::tenant::TenantStatus;
+use platform_model::users::user::Account;
 use platform_store::users::{find_user, identified};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,7 +20,9 @@ use super::jwt::{bearer, remaining};
 use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
+pub(crate) use code_flow::{Attempt, LoggedIn};
 pub(super) use provider::IdentityProviders;
+use provider::Provider;
 
 /// The types of tokens that are access tokens (RFC 9068), or that do not say what they are.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
@@ -50,9 +56,8 @@ enum Audience {
 }
 
 impl<'t> Token<'t> {
-    /// Parses the value of an `Authorization` header if it is a token that could be valid now.
-    fn from_header(value: &'t [u8]) -> Option<Self> {
-        let text = bearer(value)?;
+    /// Parses a token if it could be valid now.
+    fn parse(text: &'t str) -> Option<Self> {
         let header = decode_header(text).ok()?;
         let is_access_token =
             header.typ.is_none_or(|typ| TYPES.iter().any(|known| typ.eq_ignore_ascii_case(known)));
@@ -79,40 +84,68 @@ impl Authenticator {
         host: &str,
         source: RequestSource,
     ) -> Result<Caller> {
-        let token = Token::from_header(header).ok_or(ApiError::Unauthorized)?;
+        let token = Token::parse(bearer(header).unwrap_or_default()).ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;
         let seen = self.changes.now();
         let tenant = self.tenant_of_visitors(host).await?;
         let provider = self.identity_providers.find(&tenant, &self.changes).await?;
         let provider = provider.ok_or(ApiError::Unauthorized)?;
-        let described = &provider.described;
         let refused = |reason: &str| {
             tracing::warn!(target: "platform::security", %tenant, %source, reason, "token refused");
             ApiError::Unauthorized
         };
-        if token.claims.iss != described.issuer || !token.is_for(&described.audience) {
-            return Err(refused("it is of another issuer or for another audience"));
+        if !provider.described.audience.as_deref().is_some_and(|audience| token.is_for(audience)) {
+            return Err(refused("it is for another audience"));
         }
-        let key = {
+        let verified = {
             let _turn = self.throttle.slow_down(source).await?;
-            self.identity_providers.key(&provider, &token.key).await?
+            self.verify_signature(&provider, &token).await?
         };
-        let signed = key.is_some_and(|key| key.signed(token.text, token.algorithm));
-        if !signed {
+        if !verified {
             self.throttle.failed_at(source);
-            return Err(refused("no key of the identity provider has signed it"));
+            return Err(refused("the identity provider of the tenant has not signed it"));
         }
-        let user = described.identify(&token.claims.others);
-        let user = user.ok_or_else(|| refused("its claims name no user"))?;
-        if !identified::admit(&self.database, &tenant, &described.issuer, &user).await? {
-            return Err(refused("its user was not created by the identity provider"));
+        match self.admit_identified(&tenant, &provider, &token).await? {
+            Ok((account, status)) => self.admit(account, status, Proof::Jwt { expires }, seen),
+            Err(reason) => Err(refused(reason)),
         }
-        let found = find_user(&self.database, &tenant, &user.name).await?;
-        let (account, status) =
-            found.filter(|(user, _)| user.enabled).ok_or_else(|| refused("its user is disabled"))?;
-        tracing::info!(
-            target: "platform::security", %tenant, user = %user.name, issuer = described.issuer, "token admitted"
-        );
-        self.admit(account, status, Proof::Jwt { expires }, seen)
+    }
+
+    /// Returns whether a token is of the issuer, and signed by one of its keys.
+    ///
+    /// # Errors
+    /// `Unavailable` before the keys were read once.
+    async fn verify_signature(&self, provider: &Provider, token: &Token<'_>) -> Result<bool> {
+        if token.claims.iss != provider.described.issuer {
+            return Ok(false);
+        }
+        let key = self.identity_providers.key(provider, &token.key).await?;
+        Ok(key.is_some_and(|key| key.signed(token.text, token.algorithm)))
+    }
+
+    /// Creates or adapts the user of a verified token, and returns it; the inner error is the reason why the user
+    /// cannot log in.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`, `Unavailable` or `Database`.
+    async fn admit_identified(
+        &self,
+        tenant: &TenantId,
+        provider: &Provider,
+        token: &Token<'_>,
+    ) -> Result<Result<(Account, TenantStatus), &'static str>> {
+        let issuer = &provider.described.issuer;
+        let Some(user) = provider.described.identify(&token.claims.others) else {
+            return Ok(Err("its claims name no user"));
+        };
+        if !identified::admit(&self.database, tenant, issuer, &user).await? {
+            return Ok(Err("its user was not created by the identity provider"));
+        }
+        let found = find_user(&self.database, tenant, &user.name).await?;
+        let Some(found) = found.filter(|(user, _)| user.enabled) else {
+            return Ok(Err("its user is disabled"));
+        };
+        tracing::info!(target: "platform::security", %tenant, user = %user.name, issuer, "token admitted");
+        Ok(Ok(found))
     }
 }

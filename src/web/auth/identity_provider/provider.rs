@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use platform_front::config::AllowedHost;
+use platform_front::secrets::password::SecretKey;
 use platform_front::tls::Roots;
 use platform_model::error::Error;
 use platform_model::id::TenantId;
-use platform_model::tenancy::identity_provider::{IDENTITY_PROVIDER, IdentityProvider};
+use platform_model::tenancy::identity_provider::{CLIENT_SECRET, IDENTITY_PROVIDER, IdentityProvider};
 use platform_store::Database;
 use platform_store::tenancy::tenants::options::list_stored;
 use quick_cache::sync::Cache;
 use serde::Deserialize;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::key::{Jwk, SigningKey};
 use crate::auth::changes::Changes;
-use crate::http::error::Result;
+use crate::http::error::{ApiError, Result};
 use crate::outbound_requests::read_json;
 
 /// The number of tenants whose providers are cached, including those without.
@@ -34,30 +35,35 @@ const BETWEEN_REQUESTS: Duration = Duration::from_secs(2);
 /// The identity providers of tenants.
 pub(in crate::auth) struct IdentityProviders {
     database: Database,
+    secret_key: Arc<SecretKey>,
     /// The hosts that the operator allows.
-    allowed: Vec<AllowedHost>,
-    roots: Roots,
+    pub(super) allowed: Vec<AllowedHost>,
+    pub(super) roots: Roots,
     known: Cache<TenantId, Option<Arc<Provider>>>,
 }
 
 /// The provider of a tenant with its keys.
 pub(super) struct Provider {
     pub(super) described: IdentityProvider,
-    keys: Mutex<Keys>,
+    published: Mutex<Published>,
 }
 
+/// The published documents of a provider, as they were read last.
 #[derive(Default)]
-struct Keys {
-    by_id: HashMap<String, Arc<SigningKey>>,
+struct Published {
+    description: Option<Description>,
+    keys: HashMap<String, Arc<SigningKey>>,
     requested: Option<Instant>,
     read: Option<Instant>,
 }
 
-/// The members of a provider's description that are used.
-#[derive(Deserialize)]
-struct Description {
+/// The members of a provider's description that are used (OpenID Connect Discovery 1.0, section 3).
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Description {
     issuer: String,
     jwks_uri: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) token_endpoint: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -67,8 +73,12 @@ struct KeySet {
 }
 
 impl IdentityProviders {
-    pub(in crate::auth) fn new(database: Database, allowed: Vec<AllowedHost>) -> Self {
-        Self { database, allowed, roots: Roots::of_machine(), known: Cache::new(REMEMBERED) }
+    pub(in crate::auth) fn new(
+        database: Database,
+        secret_key: Arc<SecretKey>,
+        allowed: Vec<AllowedHost>,
+    ) -> Self {
+        Self { database, secret_key, allowed, roots: Roots::of_machine(), known: Cache::new(REMEMBERED) }
     }
 
     /// Drops the provider of a tenant, or of all.
@@ -86,44 +96,72 @@ impl IdentityProviders {
         }
         let since = changes.now();
         let options = list_stored(&self.database, tenant, IDENTITY_PROVIDER).await?;
-        let described = IdentityProvider::of_options(options);
-        let provider = described.map(|described| Arc::new(Provider { described, keys: Mutex::default() }));
+        let plain = options.into_iter().filter_map(|(key, value)| match &*key {
+            CLIENT_SECRET => {
+                let place = [tenant.as_str(), IDENTITY_PROVIDER, &key];
+                Some((key.clone(), self.secret_key.sealing().open(place, &value)?))
+            }
+            _ => Some((key, value)),
+        });
+        let described = IdentityProvider::of_options(plain);
+        let provider =
+            described.map(|described| Arc::new(Provider { described, published: Mutex::default() }));
         changes.while_unchanged(since, || self.known.insert(tenant.clone(), provider.clone()));
         Ok(provider)
     }
 
-    /// Returns a key of a provider. One request at a time reads the keys, if they are old or lack this one.
+    /// Returns a key of a provider.
     ///
     /// # Errors
     /// `Unavailable` if the provider has not responded yet.
     pub(super) async fn key(&self, provider: &Provider, id: &str) -> Result<Option<Arc<SigningKey>>> {
-        let mut keys = provider.keys.lock().await;
+        Ok(self.published(provider, |published| published.keys.contains_key(id)).await?.keys.get(id).cloned())
+    }
+
+    /// Returns the description of a provider.
+    ///
+    /// # Errors
+    /// `Unavailable` if the provider has not responded yet.
+    pub(super) async fn description(&self, provider: &Provider) -> Result<Description> {
+        let published = self.published(provider, |published| published.description.is_some()).await?;
+        published.description.clone().ok_or_else(silent)
+    }
+
+    /// Returns what a provider publishes. One request at a time reads it, if it is old or insufficient.
+    async fn published<'p>(
+        &self,
+        provider: &'p Provider,
+        suffices: impl FnOnce(&Published) -> bool,
+    ) -> Result<MutexGuard<'p, Published>> {
+        let mut published = provider.published.lock().await;
         let within = |since: Option<Instant>, limit| since.is_some_and(|since| since.elapsed() < limit);
-        if within(keys.read, FRESH) && keys.by_id.contains_key(id) {
-            return Ok(keys.by_id.get(id).cloned());
+        if within(published.read, FRESH) && suffices(&published) {
+            return Ok(published);
         }
-        if !within(keys.requested, BETWEEN_REQUESTS) {
-            keys.requested = Some(Instant::now());
+        if !within(published.requested, BETWEEN_REQUESTS) {
+            published.requested = Some(Instant::now());
             match self.read(&provider.described).await {
-                Ok(by_id) => (keys.by_id, keys.read) = (by_id, Some(Instant::now())),
+                Ok((description, keys)) => {
+                    (published.description, published.keys) = (Some(description), keys);
+                    published.read = Some(Instant::now());
+                }
                 Err(error) => {
                     let issuer = &provider.described.issuer;
                     tracing::warn!(issuer, error, "the keys of an identity provider cannot be read");
                 }
             }
         }
-        if within(keys.read, USABLE) {
-            Ok(keys.by_id.get(id).cloned())
-        } else {
-            Err(Error::unavailable("the identity provider of the tenant does not respond").into())
-        }
+        if within(published.read, USABLE) { Ok(published) } else { Err(silent()) }
     }
 
     /// Reads the description of a provider, and then its keys.
     ///
     /// # Errors
     /// The reason, for the log.
-    async fn read(&self, described: &IdentityProvider) -> Result<HashMap<String, Arc<SigningKey>>, String> {
+    async fn read(
+        &self,
+        described: &IdentityProvider,
+    ) -> Result<(Description, HashMap<String, Arc<SigningKey>>), String> {
         let url = described.discovery_url();
         let description: Description = read_json(&url, &self.allowed, &self.roots).await?;
         if description.issuer != described.issuer {
@@ -134,6 +172,11 @@ impl IdentityProviders {
             let jwk: Jwk = serde_json::from_value(key).ok()?;
             Some((jwk.kid.clone()?, Arc::new(SigningKey::of(&jwk)?)))
         });
-        Ok(keys.collect())
+        let keys = keys.collect();
+        Ok((description, keys))
     }
+}
+
+fn silent() -> ApiError {
+    Error::unavailable("the identity provider of the tenant does not respond").into()
 }

@@ -119,21 +119,40 @@ impl Tenant {
     }
 }
 
-/// A login method.
-#[derive(Debug, Clone, Copy)]
-pub struct LoginOption;
+/// A way to log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginOption {
+    /// A user name and a password, or a token, with each request (C-07).
+    Basic,
+    /// The identity provider of the tenant, for the console (C-26).
+    IdentityProvider,
+}
 
 impl LoginOption {
-    /// The only login method: a user name and a password with each request (C-07).
-    pub const BASIC: Self = Self;
+    /// Returns the id.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Basic => "basic",
+            Self::IdentityProvider => "oauth2",
+        }
+    }
 }
 
 impl Serialize for Linked<'_, LoginOption> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", "basic")?;
-        map.serialize_entry("type", "BASIC")?;
-        map.serialize_entry("userManagementSource", "INTERNAL")?;
+        map.serialize_entry("id", self.value.id())?;
+        match self.value {
+            LoginOption::Basic => {
+                map.serialize_entry("type", "BASIC")?;
+                map.serialize_entry("userManagementSource", "INTERNAL")?;
+            }
+            LoginOption::IdentityProvider => {
+                map.serialize_entry("type", "OAUTH2")?;
+                map.serialize_entry("userManagementSource", "REMOTE")?;
+                map.serialize_entry("initRequest", &self.links.console_sso())?;
+            }
+        }
         map.serialize_entry("visibleOnLoginPage", &true)?;
         map.end()
     }

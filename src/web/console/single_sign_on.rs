@@ -1,0 +1,104 @@
+//! The log-in of the console with the identity provider of the tenant (C-26). The browser is sent to the provider, and
+//! returns with a code, which this server redeems. The person gets an access token like after a log-in with a password.
+//!
+//! The secret of the attempt is in a cookie, so that a page of another site cannot log a person in as somebody else.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse};
+use platform_actors::Platform;
+use platform_front::secrets::password;
+use platform_model::error::Error;
+use platform_model::users::token_client::{Scope, TokenHash};
+use platform_model::users::user_token::NewUserToken;
+use platform_store::users::user_tokens::{Authenticated, Draft, ID_LENGTH, insert_token};
+
+use super::log_in::{cookie_of, is_secure, only_cookie};
+use crate::auth::{Attempt, Authenticator, LoggedIn, access_token};
+use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
+use crate::http::query::Query;
+use crate::http::{authority, base};
+
+/// The cookie with the secret of an attempt. Browsers send it when the provider sends them back (`SameSite=Lax`), and
+/// to these paths only.
+const ATTEMPT: &str = "platform-sso";
+/// The number of seconds that a person has for the log-in at the provider.
+const PATIENCE: u32 = 600;
+/// The page after a log-in. A browser that comes from another site does not send the cookie of the console
+/// (`SameSite=Strict`), so this page, which is of the same site, opens the console.
+const DONE: &str = "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/\"><title>platform</title>";
+
+/// `GET /console/sso`: sends the browser to the identity provider.
+///
+/// # Errors
+/// 404 if the tenant of the host has no provider for the console, 503 if the provider does not respond.
+pub async fn begin(request: HttpRequest) -> Result<HttpResponse> {
+    let attempt = Attempt::begin();
+    let authenticator = request.state::<Authenticator>();
+    let host = authority(&request).unwrap_or_default();
+    let url = authenticator.authorization_url(host, &attempt, &back(&request)).await?;
+    Ok(HttpResponse::Found()
+        .insert_header((header::LOCATION, url))
+        .insert_header((header::SET_COOKIE, attempt_cookie(&request, attempt.secret(), PATIENCE)))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .finish())
+}
+
+/// `GET /console/sso/callback`: logs in to the console with the code of the identity provider.
+///
+/// # Errors
+/// 403 with the reason for an attempt that this browser has not begun, that the provider refused, and for a person who
+/// is not a user of the tenant; 404 and 503 as for [`begin`].
+pub async fn finish(request: HttpRequest) -> Result<HttpResponse> {
+    let query = Query::parse(request.query_string());
+    let attempt = only_cookie(&request, ATTEMPT).and_then(|secret| Attempt::of_secret(&secret));
+    let attempt = attempt.filter(|attempt| query.get("state") == Some(&attempt.state()));
+    let attempt = attempt.ok_or_else(|| {
+        ApiError::forbidden_because("this browser has not begun the log-in, or too long ago; begin again")
+    })?;
+    let Some(code) = query.get("code") else {
+        let reason = query.get("error").unwrap_or("no reason");
+        tracing::info!(target: "platform::security", reason, "an identity provider refused a log-in");
+        return Err(ApiError::forbidden_because("the identity provider refused the log-in"));
+    };
+    let authenticator = request.state::<Authenticator>();
+    let host = authority(&request).unwrap_or_default();
+    let logged_in = Box::pin(authenticator.redeem(host, &attempt, code, &back(&request))).await?;
+    let token = issue(&request, &logged_in).await?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
+        .append_header((header::SET_COOKIE, cookie_of(&request, &token)))
+        .append_header((header::SET_COOKIE, attempt_cookie(&request, "", 0)))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .body(DONE))
+}
+
+/// Issues an access token, like [`create`](crate::api::user_tokens::create) for a password.
+async fn issue(request: &HttpRequest, logged_in: &LoggedIn) -> Result<String> {
+    let (platform, secret) = (request.state::<Platform>(), access_token::draw());
+    let id = password::draw(ID_LENGTH);
+    let draft = Draft {
+        tenant: &logged_in.tenant,
+        user: &logged_in.account.name,
+        id: &id,
+        hash: TokenHash::of(&secret),
+        new: &NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL },
+        validity: platform.limits().access_token,
+        authenticated: Authenticated::IdentityProvider(&logged_in.issuer),
+    };
+    let stored = insert_token(platform.database(), draft).await?;
+    stored.map(|_| secret).ok_or_else(|| Error::Forbidden.into())
+}
+
+/// Returns the address to which the provider sends the browser back, which is registered there.
+fn back(request: &HttpRequest) -> String {
+    format!("{}/console/sso/callback", base(request))
+}
+
+fn attempt_cookie(request: &HttpRequest, secret: &str, seconds: u32) -> String {
+    let secure = if is_secure(request) { "; Secure" } else { "" };
+    format!("{ATTEMPT}={secret}; Path=/console/sso; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+}

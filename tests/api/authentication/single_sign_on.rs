@@ -1,0 +1,158 @@
+//! The log-in of the console with the identity provider of the tenant (docs/rules.md#c-26).
+
+use std::collections::BTreeMap;
+
+use ring::digest::{SHA256, digest};
+
+use super::identity_provider::{OPTIONS, Provider, groups, names, server_with};
+use super::*;
+use crate::harness::issuer::{OTHER, RSA_2048, encode};
+
+const CALLBACK: &str = "/console/sso/callback";
+
+/// Starts a server whose tenant `main` has a client at this provider.
+async fn server_with_client(provider: &Provider) -> (TestServer, Caller) {
+    let (server, admin) = server_with(provider).await;
+    let client = json!({"clientId": "console", "credentials.clientSecret": "se:cret"});
+    admin.put(OPTIONS, &client).await.expect(200);
+    (server, admin)
+}
+
+/// A browser that was sent to the provider.
+struct Browser {
+    visitor: Caller,
+    /// The cookie of the attempt.
+    cookie: String,
+    /// The parameters with which the browser arrives at the provider.
+    sent: BTreeMap<String, String>,
+}
+
+impl Browser {
+    async fn begin(server: &TestServer) -> Self {
+        let visitor = server.stranger();
+        let response = visitor.get("/console/sso").await.expect(302);
+        let cookie = response.header("Set-Cookie").unwrap().to_owned();
+        assert!(
+            cookie.contains("HttpOnly; SameSite=Lax") && cookie.contains("Path=/console/sso;"),
+            "{cookie}"
+        );
+        let url = response.header("Location").unwrap();
+        let (_, query) = url.split_once("/realms/acme/authorize?").unwrap();
+        let sent = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        Self { visitor, cookie: cookie.split(';').next().unwrap().to_owned(), sent }
+    }
+
+    /// Returns from the provider with a code.
+    async fn come_back(&self, state: &str) -> Response {
+        let path = format!("{CALLBACK}?code=c0de&state={state}");
+        self.visitor.request("GET", &path).header("Cookie", &self.cookie).send().await
+    }
+
+    /// Returns the claims of an ID token of this log-in.
+    fn claims(&self, provider: &Provider, name: &str, groups: &[&str]) -> Value {
+        let mut claims = provider.claims(name, groups);
+        claims["aud"] = json!("console");
+        claims["nonce"] = json!(self.sent["nonce"]);
+        claims
+    }
+}
+
+/// Lets the provider redeem any code for an ID token with these claims.
+fn issue(provider: &Provider, claims: &Value) {
+    *provider.id_token.lock().unwrap() = RSA_2048.sign(&RSA_2048.header(), claims);
+}
+
+#[tokio::test]
+async fn person_gets_a_token_of_the_console_and_the_groups_of_the_claims() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, admin) = server_with_client(&provider).await;
+    let options = server.stranger().read("/tenant/loginOptions").await;
+    let offered = &options["loginOptions"][1];
+    assert_eq!(
+        (&offered["type"], &offered["initRequest"]),
+        (&json!("OAUTH2"), &json!(format!("{}/console/sso", server.base())))
+    );
+
+    let browser = Browser::begin(&server).await;
+    issue(&provider, &browser.claims(&provider, "mia", &["staff"]));
+    let response = browser.come_back(&browser.sent["state"]).await.expect(200);
+
+    let back = format!("{}{CALLBACK}", server.base());
+    let sent: Vec<_> = ["response_type", "client_id", "redirect_uri", "scope", "code_challenge_method"]
+        .map(|name| &*browser.sent[name])
+        .to_vec();
+    assert_eq!(sent, ["code", "console", &back, "openid profile email", "S256"]);
+    let (head, form) = provider.redeemed.lock().unwrap().clone();
+    let form: BTreeMap<String, String> = form_urlencoded::parse(form.as_bytes()).into_owned().collect();
+    let challenge = encode(digest(&SHA256, form["code_verifier"].as_bytes()));
+    assert_eq!((&form["code"], &form["redirect_uri"]), (&"c0de".to_owned(), &back));
+    assert_eq!(challenge, browser.sent["code_challenge"]);
+    // The secret has a colon, which the header contains encoded.
+    assert!(head.contains(&crate::harness::token("console", "se%3Acret")), "{head}");
+
+    let cookies: Vec<&str> = response.headers("Set-Cookie").collect();
+    let kept = cookies.iter().find_map(|cookie| cookie.strip_prefix("platform-console=")).unwrap();
+    assert!(kept.contains("HttpOnly; SameSite=Strict"), "{kept}");
+    let mia = server.stranger().with_token(kept.split(';').next().unwrap());
+    assert_eq!(mia.read("/user/currentUser").await["userName"], "mia");
+    assert_eq!(groups(&admin, "mia").await, names(&["business"]));
+    mia.delete("/user/currentUser/tokens/current").await.expect(204);
+    mia.get("/user/currentUser").await.expect(401);
+}
+
+#[tokio::test]
+async fn other_responses_are_403_and_create_nobody() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, admin) = server_with_client(&provider).await;
+    let browser = Browser::begin(&server).await;
+    let state = &browser.sent["state"];
+    let valid = browser.claims(&provider, "mia", &["ops"]);
+    let with = |name: &str, value: Value| {
+        let mut claims = valid.clone();
+        claims[name] = value;
+        claims
+    };
+    let other = Browser::begin(&server).await;
+    for (what, claims) in [
+        ("another client", with("aud", json!("other"))),
+        ("another issuer", with("iss", json!("https://evil.example.com"))),
+        ("another log-in", with("nonce", json!(other.sent["nonce"]))),
+        ("no nonce", with("nonce", Value::Null)),
+        ("expired", with("exp", json!(1))),
+        ("the name of an administrator with a password", with("sub", json!("admin"))),
+    ] {
+        issue(&provider, &claims);
+        assert_eq!(browser.come_back(state).await.status, 403, "{what}");
+    }
+    *provider.id_token.lock().unwrap() = OTHER.sign(&OTHER.header(), &valid);
+    browser.come_back(state).await.expect(403);
+    *provider.id_token.lock().unwrap() =
+        format!("{}.{}.", encode(r#"{"alg":"none"}"#), encode(valid.to_string()));
+    browser.come_back(state).await.expect(403);
+
+    issue(&provider, &valid);
+    // Another state, none, that of another browser, another browser, and a refusal of the provider.
+    for state in ["x", "", &other.sent["state"]] {
+        browser.come_back(state).await.expect(403);
+    }
+    Browser { cookie: other.cookie.clone(), ..Browser::begin(&server).await }
+        .come_back(state)
+        .await
+        .expect(403);
+    Browser { cookie: String::new(), ..Browser::begin(&server).await }.come_back(state).await.expect(403);
+    let refused = format!("{CALLBACK}?error=access_denied&state={state}");
+    browser.visitor.request("GET", &refused).header("Cookie", &browser.cookie).send().await.expect(403);
+    provider.is_down.store(true, std::sync::atomic::Ordering::Relaxed);
+    browser.come_back(state).await.expect(403);
+
+    assert_eq!(admin.get("/user/<tenant>/users/mia").await.status, 404);
+}
+
+#[tokio::test]
+async fn without_a_client_nothing_is_offered() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, _admin) = server_with(&provider).await;
+    server.stranger().get("/console/sso").await.expect(404);
+    let options = server.stranger().read("/tenant/loginOptions").await;
+    assert_eq!(options["loginOptions"].as_array().unwrap().len(), 1);
+}
