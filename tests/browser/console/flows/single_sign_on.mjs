@@ -25,15 +25,13 @@ export async function a_person_logs_in_with_the_identity_provider_of_the_tenant(
   const platform = await Platform.start(stage.server, { PLATFORM_MODULE_REQUEST_HOSTS: `127.0.0.1:${port}` });
   const base = `http://127.0.0.1:${platform.port}`;
   const provider = spawn("node", [PROVIDER, String(port), base], { stdio: "ignore" });
-  const context = await stage.browser.newContext({ reducedMotion: "reduce" });
-  context.setDefaultTimeout(SOON);
+  const { context, page } = await stage.visitor({ relay: platform });
   try {
     const options = { issuer, clientId: "console", "credentials.clientSecret": "console-secret", groups: JSON.stringify({ operators: "admins" }) };
     const headers = { Authorization: basic("main/admin"), "Content-Type": "application/json" };
     const set = await fetch(`${base}/tenant/options/identityProvider`, { method: "PUT", headers, body: JSON.stringify(options) });
     assert.equal(set.status, 200);
     await until(() => fetch(`${issuer}/.well-known/openid-configuration`).then(({ ok }) => ok, () => false), SOON);
-    const page = await context.newPage();
     await page.goto(base);
     await page.getByRole("link", { name: "Log in with the identity provider" }).click();
     await page.locator("input[name=login]").fill("mia");
