@@ -8,7 +8,8 @@ use platform_model::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::auth::{Authenticator, RateLimit, RequestSource};
+use crate::auth::access_token::TokenRequests;
+use crate::auth::{Authenticator, RequestSource};
 use crate::http;
 use crate::http::body::UnreadBody;
 use crate::http::client_address;
@@ -19,9 +20,6 @@ use crate::http::error::{ApiError, Result, Shape};
 const BODY_BYTES: usize = 64 << 10;
 /// The only grant type that is supported.
 const GRANT_TYPE: &str = "client_credentials";
-
-/// The rate limit for clients that request access tokens, by address (T-07).
-pub struct TokenRequests(pub RateLimit);
 
 /// `POST /v1/oauth/accesstokens`: issues a new token to a client that knows its secret. Older tokens stay
 /// valid. The endpoint needs no credentials (C-03).

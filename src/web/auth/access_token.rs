@@ -9,11 +9,14 @@ use platform_store::users::access_tokens::{Granted, Issued};
 
 use super::jwt::bearer;
 use super::throttle::RequestSource;
-use super::{Authenticator, Caller, Proof};
+use super::{Authenticator, Caller, Proof, RateLimit};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
 /// A text that is never a consumer key.
 const NO_KEY: &str = "-";
+
+/// The rate limit for clients that request access tokens, and for log-ins with identity providers, by address (T-07).
+pub struct TokenRequests(pub RateLimit);
 
 /// Whether the API requires an access token on every path and accepts no other credentials (T-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

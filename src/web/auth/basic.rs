@@ -7,6 +7,7 @@ use platform_front::secrets::password;
 use platform_front::telemetry;
 use platform_model::device_id::DeviceId;
 use platform_model::id::TenantId;
+use platform_model::origin::is_device_user;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::users::user::Account;
 use time::OffsetDateTime;
@@ -125,10 +126,27 @@ impl Authenticator {
         }
         let unused = user.unused_until;
         let caller = self.admit(user, status, Proof::Password, seen)?;
+        if !self.permits_password(&caller).await? {
+            let (tenant, user) = (&caller.tenant, &caller.user);
+            tracing::warn!(target: "platform::security", %tenant, %user, "log-in failed: people use single sign-on");
+            return Err(ApiError::Unauthorized);
+        }
         if let Some(until) = unused {
             self.used(&caller, until).await?;
         }
         Ok(caller)
+    }
+
+    /// Returns whether a caller may use a password: devices, microservices and bootstrap users always may, and people
+    /// unless their tenant has switched passwords off (C-26).
+    async fn permits_password(&self, caller: &Caller) -> Result<bool> {
+        let is_machine =
+            is_device_user(&caller.user) || caller.application.is_some() || caller.is_bootstrap_user();
+        if is_machine {
+            return Ok(true);
+        }
+        let provider = self.identity_providers.find(&caller.tenant, &self.changes).await?;
+        Ok(provider.is_none_or(|provider| provider.described.permits_password(&caller.user)))
     }
 
     /// Deletes the stored credentials of a device that has used them, so that they are not returned again (N-08).

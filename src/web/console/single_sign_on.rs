@@ -13,15 +13,19 @@ use platform_model::users::user_token::NewUserToken;
 use platform_store::users::user_tokens::{Authenticated, Draft, ID_LENGTH, insert_token};
 
 use super::log_in::{cookie_of, is_secure, only_cookie};
-use crate::auth::{Attempt, Authenticator, LoggedIn, access_token};
+use crate::auth::access_token::{self, TokenRequests};
+use crate::auth::{Attempt, Authenticator, LoggedIn, RequestSource};
+use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::query::Query;
-use crate::http::{authority, base};
+use crate::http::{authority, base, client_address};
 
-/// The cookie with the secret of an attempt. Browsers send it when the provider sends them back (`SameSite=Lax`), and
-/// to these paths only.
-const ATTEMPT: &str = "platform-sso";
+/// The cookie with the secret of an attempt over HTTP. Browsers also send it when the provider sends them back
+/// (`SameSite=Lax`).
+const COOKIE: &str = "platform-sso";
+/// The cookie over HTTPS: with this prefix, browsers accept it from this host only.
+const SECURE_COOKIE: &str = "__Host-platform-sso";
 /// The number of seconds that a person has for the log-in at the provider.
 const PATIENCE: u32 = 600;
 /// The page after a log-in. A browser that comes from another site does not send the cookie of the console
@@ -49,10 +53,12 @@ pub async fn begin(request: HttpRequest) -> Result<HttpResponse> {
 ///
 /// # Errors
 /// 403 with the reason for an attempt that this browser has not begun, that the provider refused, and for a person who
-/// is not a user of the tenant; 404 and 503 as for [`begin`].
-pub async fn finish(request: HttpRequest) -> Result<HttpResponse> {
+/// is not a user of the tenant; 429 when an address sends too many requests a minute; 404 and 503 as for [`begin`].
+pub async fn finish(request: HttpRequest, requests: Component<TokenRequests>) -> Result<HttpResponse> {
+    // Each of them causes a request to the provider.
+    requests.0.admit(RequestSource::of(client_address(&request)))?;
     let query = Query::parse(request.query_string());
-    let attempt = only_cookie(&request, ATTEMPT).and_then(|secret| Attempt::of_secret(&secret));
+    let attempt = only_cookie(&request, cookie_name(&request)).and_then(|secret| Attempt::of_secret(&secret));
     let attempt = attempt.filter(|attempt| query.get("state") == Some(&attempt.state()));
     let attempt = attempt.ok_or_else(|| {
         ApiError::forbidden_because("this browser has not begun the log-in, or too long ago; begin again")
@@ -99,6 +105,10 @@ fn back(request: &HttpRequest) -> String {
 }
 
 fn attempt_cookie(request: &HttpRequest, secret: &str, seconds: u32) -> String {
-    let secure = if is_secure(request) { "; Secure" } else { "" };
-    format!("{ATTEMPT}={secret}; Path=/console/sso; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+    let (name, secure) = (cookie_name(request), if is_secure(request) { "; Secure" } else { "" });
+    format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
+}
+
+fn cookie_name(request: &HttpRequest) -> &'static str {
+    if is_secure(request) { SECURE_COOKIE } else { COOKIE }
 }

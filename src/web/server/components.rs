@@ -13,13 +13,13 @@ use platform_model::error::Error;
 use platform_model::id::TenantId;
 use platform_model::links::Links;
 
-use crate::api::access_tokens::TokenRequests;
 use crate::api::application_binaries::Unpacking;
 use crate::api::applications::ApplicationViews;
 use crate::api::bulk_registration::FilesUnderWay;
 use crate::api::device_credentials::CredentialPolls;
 use crate::applications::files::HostedFiles;
 use crate::applications::paths::ApplicationPaths;
+use crate::auth::access_token::TokenRequests;
 use crate::auth::cors::Cors;
 use crate::auth::{Authenticator, RateLimit};
 use crate::csv::Csv;

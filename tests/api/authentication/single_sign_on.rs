@@ -32,10 +32,7 @@ impl Browser {
         let visitor = server.stranger();
         let response = visitor.get("/console/sso").await.expect(302);
         let cookie = response.header("Set-Cookie").unwrap().to_owned();
-        assert!(
-            cookie.contains("HttpOnly; SameSite=Lax") && cookie.contains("Path=/console/sso;"),
-            "{cookie}"
-        );
+        assert!(cookie.ends_with("; Path=/; Max-Age=600; HttpOnly; SameSite=Lax"), "{cookie}");
         let url = response.header("Location").unwrap();
         let (_, query) = url.split_once("/realms/acme/authorize?").unwrap();
         let sent = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -155,4 +152,26 @@ async fn without_a_client_nothing_is_offered() {
     server.stranger().get("/console/sso").await.expect(404);
     let options = server.stranger().read("/tenant/loginOptions").await;
     assert_eq!(options["loginOptions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn passwords_of_people_can_be_switched_off_but_for_one_user() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, admin) = server_with_client(&provider).await;
+    admin.put(OPTIONS, &json!({"passwordUser": "rescue"})).await.expect(200);
+    let [joe, rescue] = ["joe", "rescue"].map(|name| server.user_with(name, &["ROLE_INVENTORY_READ"]));
+    let (joe, rescue) = (joe.await, rescue.await);
+    let device = server.device_user("sn-1").await;
+
+    let statuses = [&joe, &rescue, &device].map(|caller| caller.get(OBJECTS));
+
+    let statuses: Vec<u16> =
+        futures_util::future::join_all(statuses).await.iter().map(|it| it.status).collect();
+    assert_eq!(statuses, [401, 200, 200]);
+    let browser = Browser::begin(&server).await;
+    issue(&provider, &browser.claims(&provider, "mia", &[]));
+    browser.come_back(&browser.sent["state"]).await.expect(200);
+    // Without a client nobody could log in.
+    admin.delete(&format!("{OPTIONS}/clientId")).await.expect(204);
+    joe.get(OBJECTS).await.expect(200);
 }

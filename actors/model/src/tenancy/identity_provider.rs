@@ -20,10 +20,12 @@ const GROUPS_CLAIM: &str = "groupsClaim";
 const GROUPS: &str = "groups";
 const CLIENT_ID: &str = "clientId";
 const SCOPE: &str = "scope";
+const PASSWORD_USER: &str = "passwordUser";
 /// The key of the option with the secret of the client, which is stored encrypted (Z-05).
 pub const CLIENT_SECRET: &str = "credentials.clientSecret";
 /// The keys of the options.
-const KEYS: [&str; 8] = [ISSUER, AUDIENCE, USER_CLAIM, GROUPS_CLAIM, GROUPS, CLIENT_ID, CLIENT_SECRET, SCOPE];
+const KEYS: [&str; 9] =
+    [ISSUER, AUDIENCE, USER_CLAIM, GROUPS_CLAIM, GROUPS, CLIENT_ID, CLIENT_SECRET, SCOPE, PASSWORD_USER];
 
 /// The times of issue that are valid, in seconds: those before the year 10000.
 const TIMES: std::ops::Range<f64> = 0.0..253_402_300_800.0;
@@ -39,6 +41,8 @@ pub struct IdentityProvider {
     pub audience: Option<String>,
     /// The client with which people log in to the console.
     pub client: Option<Client>,
+    /// The only person who may use a password; `None` if everybody may.
+    password_user: Option<String>,
     user_claim: String,
     groups_claim: String,
     /// The groups of the tenant by the values of the claim.
@@ -84,6 +88,7 @@ impl IdentityProvider {
             AUDIENCE | USER_CLAIM | GROUPS_CLAIM | CLIENT_ID | CLIENT_SECRET | SCOPE => {
                 (is_text, "1 to 2000 characters")
             }
+            PASSWORD_USER => (parse_user_name(value).is_ok(), "the name of a user"),
             GROUPS => (groups_of(value).is_some(), "a JSON object with names of groups as text"),
             _ => return Err(Error::invalid_value("key", key, &KEYS.join(", "))),
         };
@@ -106,6 +111,7 @@ impl IdentityProvider {
                 secret: options.remove(CLIENT_SECRET),
                 scope: options.remove(SCOPE).unwrap_or_else(|| "openid profile email".into()),
             }),
+            password_user: options.remove(PASSWORD_USER),
             user_claim: options.remove(USER_CLAIM).unwrap_or_else(|| "sub".into()),
             groups_claim: options.remove(GROUPS_CLAIM).unwrap_or_else(|| "groups".into()),
             groups: options.remove(GROUPS).and_then(|text| groups_of(&text)).unwrap_or_default(),
@@ -115,6 +121,12 @@ impl IdentityProvider {
     /// Returns the address of the provider's description (OpenID Connect Discovery 1.0, section 4).
     pub fn discovery_url(&self) -> String {
         format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'))
+    }
+
+    /// Returns whether a person may use a password. Without a client of the console everybody may, because nobody could
+    /// log in otherwise.
+    pub fn permits_password(&self, name: &str) -> bool {
+        self.client.is_none() || self.password_user.as_deref().is_none_or(|only| only == name)
     }
 
     /// Returns the user whom the claims of a verified token name. `None` for a text that cannot be a user name, for
@@ -176,6 +188,7 @@ mod tests {
             ("userClaim", "preferred_username"),
             ("groupsClaim", "realm_access.roles"),
             ("groups", r#"{"ops":"admins"}"#),
+            ("passwordUser", "rescue"),
         ] {
             assert!(IdentityProvider::check(key, value).is_ok(), "{key}");
             assert!(IdentityProvider::check(key, "").is_err(), "{key}");
@@ -186,6 +199,7 @@ mod tests {
             ("groups", "ops=admins"),
             ("groups", r#"{"ops":7}"#),
             ("Issuer", "https://h"),
+            ("passwordUser", "a/b"),
         ] {
             let error = IdentityProvider::check(key, value).expect_err(value).to_string();
             assert!(error.contains("allowed: "), "{error}");

@@ -4,6 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use form_urlencoded::Serializer;
+use hyper::Uri;
 use platform_front::secrets::password;
 use platform_model::id::TenantId;
 use platform_model::tenancy::identity_provider::Client;
@@ -103,7 +104,9 @@ impl Authenticator {
         let (_, provider) = self.provider_of_host(host).await?;
         let (client, description) =
             (client(&provider)?, self.identity_providers.description(&provider).await?);
-        let endpoint = description.authorization_endpoint.ok_or_else(not_offered)?;
+        // A header cannot have other text.
+        let endpoint = description.authorization_endpoint.filter(|url| url.parse::<Uri>().is_ok());
+        let endpoint = endpoint.ok_or_else(not_offered)?;
         let query = Serializer::new(String::new())
             .append_pair("response_type", "code")
             .append_pair("client_id", &client.id)

@@ -43,8 +43,8 @@ pub(in crate::auth) struct IdentityProviders {
 }
 
 /// The provider of a tenant with its keys.
-pub(super) struct Provider {
-    pub(super) described: IdentityProvider,
+pub(in crate::auth) struct Provider {
+    pub(in crate::auth) described: IdentityProvider,
     published: Mutex<Published>,
 }
 
@@ -90,7 +90,11 @@ impl IdentityProviders {
     ///
     /// # Errors
     /// `Unavailable` or `Database`.
-    pub(super) async fn find(&self, tenant: &TenantId, changes: &Changes) -> Result<Option<Arc<Provider>>> {
+    pub(in crate::auth) async fn find(
+        &self,
+        tenant: &TenantId,
+        changes: &Changes,
+    ) -> Result<Option<Arc<Provider>>> {
         if let Some(known) = self.known.get(tenant) {
             return Ok(known);
         }
