@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use deadpool_postgres::GenericClient;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::tenancy::identity_provider::IdentifiedUser;
@@ -14,7 +15,7 @@ use tokio_postgres::types::ToSql;
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Announcements, RightsChange, change};
-use crate::users::audit::audit_created;
+use crate::users::audit::{audit, audit_created};
 use crate::users::changes::{insert, lock_user};
 use crate::users::group_members::{self, audit_groups, ensure_may_lose, lock_admins};
 use crate::users::groups::get_named;
@@ -34,7 +35,7 @@ struct Known {
 /// Creates the user of a verified token, or adapts the groups of the user to those of the token. Returns whether the
 /// user belongs to this issuer; one that was created otherwise does not. Groups that the tenant does not have are left
 /// out, the last administrator who can log in stays one, and a token that is older than another of the user changes
-/// nothing.
+/// nothing. The first use of each newer token has an audit record (Y-07).
 ///
 /// # Errors
 /// `QuotaExceeded`, `Unavailable` or `Database`.
@@ -60,7 +61,7 @@ pub async fn admit(
             client: None,
         })
     };
-    let (creation, adaption) = (record()?, record()?);
+    let (creation, log_in, adaption) = (record()?, record()?, record()?);
     if is_new {
         database.ensure_stored_quota(tenant)?;
     }
@@ -69,10 +70,13 @@ pub async fn admit(
         if is_new {
             create(transaction, announcements, &creation, user).await?;
         }
-        let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &&*user.name, &issuer, &user.issued];
+        let parameters: [&(dyn ToSql + Sync); 5] =
+            [&tenant.as_str(), &&*user.name, &issuer, &user.issued, &is_new];
         if transaction.run(RENEW, &parameters).await? == 0 {
             return Ok(());
         }
+        let issued = AttributeChange::text("identityProvider", None, Some(issuer.to_owned()));
+        audit(transaction, &log_in, "User", "Log-in", user.name.to_string(), vec![issued]).await?;
         adapt(transaction, announcements, &adaption, user).await
     });
     match admitted.await {
