@@ -163,7 +163,7 @@ impl Authenticator {
             return Err(refused("the identity provider of the tenant has not signed the ID token"));
         }
         let admitted = self.admit_identified(&tenant, &provider, &token).await?;
-        let (account, _) = admitted.map_err(refused)?;
+        let account = admitted.map_err(refused)?.account;
         let issuer = provider.described.issuer.clone();
         Ok(LoggedIn { tenant, account, issuer })
     }

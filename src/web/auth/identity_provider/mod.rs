@@ -38,6 +38,13 @@ struct Token<'t> {
     remaining: Duration,
 }
 
+/// The user of a verified token, with the number of changes at the look-up.
+struct Identified {
+    account: Account,
+    status: TenantStatus,
+    seen: u64,
+}
+
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
@@ -86,7 +93,6 @@ impl Authenticator {
     ) -> Result<Caller> {
         let token = Token::parse(bearer(header).unwrap_or_default()).ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;
-        let seen = self.changes.now();
         let tenant = self.tenant_of_visitors(host).await?;
         let provider = self.identity_providers.find(&tenant, &self.changes).await?;
         let provider = provider.ok_or(ApiError::Unauthorized)?;
@@ -106,7 +112,9 @@ impl Authenticator {
             return Err(refused("the identity provider of the tenant has not signed it"));
         }
         match self.admit_identified(&tenant, &provider, &token).await? {
-            Ok((account, status)) => self.admit(account, status, Proof::Jwt { expires }, seen),
+            Ok(Identified { account, status, seen }) => {
+                self.admit(account, status, Proof::Jwt { expires }, seen)
+            }
             Err(reason) => Err(refused(reason)),
         }
     }
@@ -133,7 +141,7 @@ impl Authenticator {
         tenant: &TenantId,
         provider: &Provider,
         token: &Token<'_>,
-    ) -> Result<Result<(Account, TenantStatus), &'static str>> {
+    ) -> Result<Result<Identified, &'static str>> {
         let issuer = &provider.described.issuer;
         let Some(user) = provider.described.identify(&token.claims.others) else {
             return Ok(Err("its claims name no user"));
@@ -141,11 +149,13 @@ impl Authenticator {
         if !identified::admit(&self.database, tenant, issuer, &user).await? {
             return Ok(Err("its user was not created by the identity provider"));
         }
+        // The change of the groups counts as one that is seen.
+        let seen = self.changes.now();
         let found = find_user(&self.database, tenant, &user.name).await?;
-        let Some(found) = found.filter(|(user, _)| user.enabled) else {
+        let Some((account, status)) = found.filter(|(user, _)| user.enabled) else {
             return Ok(Err("its user is disabled"));
         };
         tracing::info!(target: "platform::security", %tenant, user = %user.name, issuer, "token admitted");
-        Ok(Ok(found))
+        Ok(Ok(Identified { account, status, seen }))
     }
 }

@@ -92,8 +92,8 @@ export async function groups_of_devices_are_made_filled_renamed_and_deleted(stag
   await page.getByRole("link", { name: "Hall 10" }).waitFor({ state: "detached" });
   assert.equal((await stage.fleet.call("GET", `/inventory/managedObjects/${id}`)).name, "to be grouped", "the device stays");
   assert.ok(stage.fleet.groups.Meters && (await stage.fleet.call("GET", `/inventory/managedObjects/${stage.fleet.groups.Meters}`)));
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 export async function an_option_is_set_changed_and_deleted(stage) {

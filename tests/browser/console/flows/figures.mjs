@@ -299,6 +299,6 @@ export async function a_device_with_many_series_shows_all_its_charts_on_request(
   // A value for a chart beyond the first ones arrives as well.
   await stage.fleet.call("POST", "/measurement/measurements", { type: "acme_Many", time: new Date().toISOString(), source: { id }, acme_F14: { v: { value: 99.5, unit: "C" } } });
   await visitor.page.locator(".panel", { hasText: "acme_F14" }).locator(".value", { hasText: "99.5 C" }).waitFor();
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }

@@ -25,8 +25,8 @@ export async function a_device_is_found_by_its_serial_number_its_id_and_its_type
     await visitor.page.getByText("1 device", { exact: true }).waitFor();
     await visitor.sees("meter of support");
   }
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 export async function one_field_finds_pages_devices_and_groups(stage) {
@@ -50,8 +50,8 @@ export async function one_field_finds_pages_devices_and_groups(stage) {
   await page.getByRole("option", { name: /Registration/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "Registration" }).waitFor();
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 export async function back_returns_to_the_place_and_to_the_filter(stage) {

@@ -162,8 +162,8 @@ export async function the_card_of_a_device_shows_an_old_alarm_that_is_still_open
   await visitor.go(`devices/${id}`, "with a leak");
   await card("Alarms").getByRole("link", { name: "All alarms" }).click();
   await visitor.sees("61 alarms");
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 export async function the_events_of_a_device_are_counted_and_shown_to_the_last(stage) {
@@ -183,8 +183,8 @@ export async function the_events_of_a_device_are_counted_and_shown_to_the_last(s
   await stage.fleet.event(id, "The newest report");
   await card.getByText("131 events", { exact: true }).waitFor();
   await card.getByText("The newest report").waitFor();
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 export async function a_filtered_list_of_devices_changes_with_its_devices(stage) {
@@ -265,8 +265,8 @@ export async function changes_of_quiet_devices_are_not_counted_again_and_again(s
   for (let note = 0; Date.now() < end; note += 1) await stage.fleet.call("PUT", `/inventory/managedObjects/${id}`, { acme_Note: note });
   // Each of the two cards counts once, because it has not seen this device before.
   assert.ok(counts <= 6, `${counts} requests`);
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
 
 /** Cards whose data is that of the whole page, which says its standing in its head. */

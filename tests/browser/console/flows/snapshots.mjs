@@ -266,6 +266,6 @@ export async function a_list_of_which_a_user_may_read_some_changes_only_is_read_
   await card("Events").locator(".standing", { hasText: /loaded \d\d:\d\d:\d\d, not live/ }).waitFor();
   assert.equal(await visitor.page.getByText("A secret").count(), 0);
   await card("Operations").getByText("Access is denied").waitFor();
-  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
   await visitor.leave();
+  await stage.fleet.call("DELETE", `/inventory/managedObjects/${id}`);
 }
