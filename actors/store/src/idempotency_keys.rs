@@ -60,11 +60,9 @@ pub(crate) async fn insert(client: &impl GenericClient, keyed: &[Keyed<'_>]) -> 
     if keyed.is_empty() {
         return Ok(());
     }
-    let column = |value: fn(&IdempotencyKey) -> &str| -> Vec<&str> {
-        keyed.iter().map(|keyed| value(keyed.key)).collect()
-    };
     let tenants: Vec<&str> = keyed.iter().map(|keyed| keyed.tenant.as_str()).collect();
-    let (users, keys) = (column(|key| &key.user), column(|key| &key.key));
+    let users: Vec<&str> = keyed.iter().map(|keyed| &*keyed.key.user).collect();
+    let keys: Vec<&str> = keyed.iter().map(|keyed| &*keyed.key.key).collect();
     let requests: Vec<&[u8]> = keyed.iter().map(|keyed| &keyed.key.request[..]).collect();
     let locations: Vec<Option<&str>> = keyed.iter().map(|keyed| keyed.response.location.as_deref()).collect();
     let responses: Vec<&[u8]> = keyed.iter().map(|keyed| &keyed.response.body[..]).collect();

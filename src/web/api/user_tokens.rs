@@ -6,13 +6,11 @@
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
-use platform_front::secrets::password;
 use platform_model::error::{Error, Noun};
-use platform_model::users::token_client::TokenHash;
 use platform_model::users::user_token::{
     NewUserToken, ShownUserToken, TokenOfPath, UserToken, parse_token_of_path,
 };
-use platform_store::users::user_tokens::{self, Authenticated, Draft, ID_LENGTH};
+use platform_store::users::user_tokens::{self, Authenticated};
 
 use crate::auth::{Caller, access_token};
 use crate::http::body::UnreadBody;
@@ -52,18 +50,9 @@ pub async fn create(
     })?;
     head.check_mode()?;
     let (media_type, new) = body.parse(&[TYPE], NewUserToken::parse).await?;
-    let (id, secret) = (password::draw(ID_LENGTH), access_token::draw());
-    let draft = Draft {
-        tenant: &caller.tenant,
-        user: &caller.user,
-        id: &id,
-        hash: TokenHash::of(&secret),
-        new: &new,
-        validity: platform.limits().access_token,
-        authenticated: Authenticated::Password(password),
-    };
-    let stored = user_tokens::insert_token(platform.database(), draft).await?;
-    let stored = stored.ok_or(ApiError::Unauthorized)?;
+    let (user, authenticated) = ((&caller.tenant, &*caller.user), Authenticated::Password(password));
+    let issued = access_token::issue_to_user(&platform, user, &new, authenticated).await?;
+    let (secret, stored) = issued.ok_or(ApiError::Unauthorized)?;
     caller.log_change_of_rights("Access token created", &stored.id);
     let links = head.links();
     let created = ShownUserToken { stored, current: false, secret: Some(secret) };

@@ -3,15 +3,23 @@
 
 use std::time::Instant;
 
-pub(crate) use platform_front::secrets::access_token::{draw, is_token};
+use platform_actors::Platform;
+use platform_front::secrets::access_token::draw;
+pub(crate) use platform_front::secrets::access_token::is_token;
+use platform_front::secrets::password;
+use platform_model::id::TenantId;
 use platform_model::users::token_client::{TokenHash, parse_client_id};
+use platform_model::users::user_token::{NewUserToken, UserToken};
 use platform_store::users::access_tokens::{Granted, Issued};
+use platform_store::users::user_tokens::{Authenticated, Draft, insert_token};
 
 use super::jwt::bearer;
 use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof, RateLimit};
 use crate::http::error::{ApiError, Result, TokenFlaw};
 
+/// The number of characters of the id of a user's token.
+const ID_LENGTH: usize = 20;
 /// A text that is never a consumer key.
 const NO_KEY: &str = "-";
 
@@ -35,6 +43,31 @@ pub(crate) fn from_header(header: &[u8]) -> Option<&str> {
 /// Returns the hash by which a token is looked up; `None` for a text that cannot be a token.
 pub(super) fn hash(token: &str) -> Option<TokenHash> {
     is_token(token).then(|| TokenHash::of(token))
+}
+
+/// Issues a token to a user for itself (T-10), and returns it with its stored form. Returns `None` when the user was
+/// disabled or deleted, or authenticates otherwise meanwhile.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn issue_to_user(
+    platform: &Platform,
+    (tenant, user): (&TenantId, &str),
+    new: &NewUserToken,
+    authenticated: Authenticated<'_>,
+) -> Result<Option<(String, UserToken)>> {
+    let (id, token) = (password::draw(ID_LENGTH), draw());
+    let draft = Draft {
+        tenant,
+        user,
+        id: &id,
+        hash: TokenHash::of(&token),
+        new,
+        validity: platform.limits().access_token,
+        authenticated,
+    };
+    let stored = insert_token(platform.database(), draft).await?;
+    Ok(stored.map(|stored| (token, stored)))
 }
 
 impl Authenticator {

@@ -10,18 +10,17 @@
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{HttpRequest, HttpResponse};
 
+use super::cookie::Cookie;
 use crate::auth::{Authenticator, Caller, access_token, cors};
+use crate::http::authority;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::{Head, SEC_FETCH_DEST};
 use crate::http::hosted::Policies;
-use crate::http::{authority, base};
 
 /// The header in which a browser says that it opens a page instead of loading it for a script.
 static SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-/// The cookie over HTTP.
-const COOKIE: &str = "platform-console";
-/// The cookie over HTTPS: with this prefix, browsers accept it from this host only.
-const SECURE_COOKIE: &str = "__Host-platform-console";
+/// The cookie with the access token of the console, which lasts until the browser is closed.
+pub(super) const KEPT: Cookie = Cookie { name: "platform-console", same_site: "Strict" };
 
 /// `PUT /console/login`: makes the browser keep the access token of this request until it is closed, for the console.
 ///
@@ -36,21 +35,15 @@ pub async fn keep_log_in(request: HttpRequest, caller: Caller) -> Result<HttpRes
         ApiError::forbidden_because("the console keeps only a token that its user requested for itself")
     })?;
     Ok(HttpResponse::NoContent()
-        .insert_header((header::SET_COOKIE, cookie_of(&request, token)))
+        .insert_header((header::SET_COOKIE, KEPT.set(&request, token, None)))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .finish())
-}
-
-/// Returns the cookie in which a browser keeps a token for the page of the console.
-pub(super) fn cookie_of(request: &HttpRequest, token: &str) -> String {
-    let (name, secure) = if is_secure(request) { (SECURE_COOKIE, "; Secure") } else { (COOKIE, "") };
-    format!("{name}={token}; Path=/; HttpOnly; SameSite=Strict{secure}")
 }
 
 /// Returns the token that the page of the console gets: that of the cookie, if nobody but the console can read the
 /// page. Whether the token is still valid is found out by the console.
 pub(super) async fn kept(request: &HttpRequest) -> Option<String> {
-    let token = token_of_cookies(request)?;
+    let token = KEPT.value(request).filter(|token| access_token::is_token(token))?;
     let opens = opens_document(request)?;
     (opens || confines_applications(request).await).then_some(token)
 }
@@ -79,26 +72,4 @@ async fn confines_applications(request: &HttpRequest) -> bool {
         Ok::<_, ApiError>(!authenticator.is_domain_of(&tenant, host).await?)
     };
     policies.take_origins() && is_shared.await.unwrap_or(false)
-}
-
-/// Returns the token of the only cookie of the console. Of two, one was set by somebody else.
-fn token_of_cookies(request: &HttpRequest) -> Option<String> {
-    let wanted = if is_secure(request) { SECURE_COOKIE } else { COOKIE };
-    only_cookie(request, wanted).filter(|token| access_token::is_token(token))
-}
-
-/// Returns the value of a cookie, unless there are several of its name.
-pub(super) fn only_cookie(request: &HttpRequest, wanted: &str) -> Option<String> {
-    let headers = request.values(&header::COOKIE).filter_map(|value| std::str::from_utf8(value).ok());
-    let pairs = headers.flat_map(|cookies| cookies.split(';')).filter_map(|cookie| cookie.split_once('='));
-    let mut values = pairs.filter(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim());
-    match (values.next(), values.next()) {
-        (Some(value), None) => Some(value.to_owned()),
-        _ => None,
-    }
-}
-
-/// Returns whether the browser uses HTTPS.
-pub(super) fn is_secure(request: &HttpRequest) -> bool {
-    base(request).starts_with("https:")
 }

@@ -2,6 +2,7 @@
 //! console/README.md describes it. It uses the public API and the public channels only, so it needs no rights of its
 //! own.
 
+mod cookie;
 mod log_in;
 pub mod single_sign_on;
 

@@ -6,26 +6,23 @@
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
 use platform_actors::Platform;
-use platform_front::secrets::password;
 use platform_model::error::Error;
-use platform_model::users::token_client::{Scope, TokenHash};
+use platform_model::users::token_client::Scope;
 use platform_model::users::user_token::NewUserToken;
-use platform_store::users::user_tokens::{Authenticated, Draft, ID_LENGTH, insert_token};
+use platform_store::users::user_tokens::Authenticated;
 
-use super::log_in::{cookie_of, is_secure, only_cookie};
+use super::cookie::Cookie;
+use super::log_in::KEPT;
 use crate::auth::access_token::{self, TokenRequests};
-use crate::auth::{Attempt, Authenticator, LoggedIn, RequestSource};
+use crate::auth::{Attempt, Authenticator, RequestSource};
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
 use crate::http::head::Head;
 use crate::http::query::Query;
 use crate::http::{authority, base, client_address};
 
-/// The cookie with the secret of an attempt over HTTP. Browsers also send it when the provider sends them back
-/// (`SameSite=Lax`).
-const COOKIE: &str = "platform-sso";
-/// The cookie over HTTPS: with this prefix, browsers accept it from this host only.
-const SECURE_COOKIE: &str = "__Host-platform-sso";
+/// The cookie with the secret of an attempt. Browsers also send it when the provider sends them back.
+const ATTEMPT: Cookie = Cookie { name: "platform-sso", same_site: "Lax" };
 /// The number of seconds that a person has for the log-in at the provider.
 const PATIENCE: u32 = 600;
 /// The page after a log-in. A browser that comes from another site does not send the cookie of the console
@@ -43,7 +40,7 @@ pub async fn begin(request: HttpRequest) -> Result<HttpResponse> {
     let url = authenticator.authorization_url(host, &attempt, &back(&request)).await?;
     Ok(HttpResponse::Found()
         .insert_header((header::LOCATION, url))
-        .insert_header((header::SET_COOKIE, attempt_cookie(&request, attempt.secret(), PATIENCE)))
+        .insert_header((header::SET_COOKIE, ATTEMPT.set(&request, attempt.secret(), Some(PATIENCE))))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .finish())
@@ -58,7 +55,7 @@ pub async fn finish(request: HttpRequest, requests: Component<TokenRequests>) ->
     // Each of them causes a request to the provider.
     requests.0.admit(RequestSource::of(client_address(&request)))?;
     let query = Query::parse(request.query_string());
-    let attempt = only_cookie(&request, cookie_name(&request)).and_then(|secret| Attempt::of_secret(&secret));
+    let attempt = ATTEMPT.value(&request).and_then(|secret| Attempt::of_secret(&secret));
     let attempt = attempt.filter(|attempt| query.get("state") == Some(&attempt.state()));
     let attempt = attempt.ok_or_else(|| {
         ApiError::forbidden_because("this browser has not begun the log-in, or too long ago; begin again")
@@ -71,44 +68,22 @@ pub async fn finish(request: HttpRequest, requests: Component<TokenRequests>) ->
     let authenticator = request.state::<Authenticator>();
     let host = authority(&request).unwrap_or_default();
     let logged_in = Box::pin(authenticator.redeem(host, &attempt, code, &back(&request))).await?;
-    let token = issue(&request, &logged_in).await?;
+    let new = NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL };
+    let user = (&logged_in.tenant, &*logged_in.account.name);
+    let authenticated = Authenticated::IdentityProvider(&logged_in.issuer);
+    let issued = access_token::issue_to_user(request.state::<Platform>(), user, &new, authenticated).await?;
+    let (token, _) = issued.ok_or(Error::Forbidden)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
-        .append_header((header::SET_COOKIE, cookie_of(&request, &token)))
-        .append_header((header::SET_COOKIE, attempt_cookie(&request, "", 0)))
+        .append_header((header::SET_COOKIE, KEPT.set(&request, &token, None)))
+        .append_header((header::SET_COOKIE, ATTEMPT.set(&request, "", Some(0))))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .body(DONE))
 }
 
-/// Issues an access token, like [`create`](crate::api::user_tokens::create) for a password.
-async fn issue(request: &HttpRequest, logged_in: &LoggedIn) -> Result<String> {
-    let (platform, secret) = (request.state::<Platform>(), access_token::draw());
-    let id = password::draw(ID_LENGTH);
-    let draft = Draft {
-        tenant: &logged_in.tenant,
-        user: &logged_in.account.name,
-        id: &id,
-        hash: TokenHash::of(&secret),
-        new: &NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL },
-        validity: platform.limits().access_token,
-        authenticated: Authenticated::IdentityProvider(&logged_in.issuer),
-    };
-    let stored = insert_token(platform.database(), draft).await?;
-    stored.map(|_| secret).ok_or_else(|| Error::Forbidden.into())
-}
-
 /// Returns the address to which the provider sends the browser back, which is registered there.
 fn back(request: &HttpRequest) -> String {
     format!("{}/console/sso/callback", base(request))
-}
-
-fn attempt_cookie(request: &HttpRequest, secret: &str, seconds: u32) -> String {
-    let (name, secure) = (cookie_name(request), if is_secure(request) { "; Secure" } else { "" });
-    format!("{name}={secret}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}")
-}
-
-fn cookie_name(request: &HttpRequest) -> &'static str {
-    if is_secure(request) { SECURE_COOKIE } else { COOKIE }
 }

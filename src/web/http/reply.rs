@@ -27,7 +27,7 @@ where
 {
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, location));
-    with_body_if_wanted(head, response, media_type, &**value, links)
+    with_body_if_wanted(head, response, media_type, || encode(&**value, links))
 }
 
 /// Returns the response to a request that an earlier one repeats, with its body when the client sent `Accept` (C-24).
@@ -36,11 +36,7 @@ pub(crate) fn repeated(head: &impl Head, media_type: String, first: FirstRespons
     if let Some(location) = first.location {
         response.insert_header((header::LOCATION, location));
     }
-    if has_accept(head) {
-        response.insert_header((header::CONTENT_TYPE, media_type)).body(first.body)
-    } else {
-        response.finish()
-    }
+    with_body_if_wanted(head, response, media_type, || first.body)
 }
 
 /// Returns a 201 with `Location` and an object that contains a secret. It has a body whether or not the client sent
@@ -73,11 +69,7 @@ pub(crate) fn created_together<T>(
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    let mut response = HttpResponse::Created();
-    if !has_accept(head) {
-        return response.finish();
-    }
-    response.insert_header((header::CONTENT_TYPE, media_type)).body(encode_members(name, values, links))
+    with_body_if_wanted(head, HttpResponse::Created(), media_type, || encode_members(name, values, links))
 }
 
 /// Returns a 200 as the response to a PUT, with the object when the client sent `Accept`.
@@ -85,7 +77,7 @@ pub fn updated<T>(head: &RequestHead, media_type: String, value: &Arc<T>, links:
 where
     for<'a> Linked<'a, T>: Serialize,
 {
-    with_body_if_wanted(head, HttpResponse::Ok(), media_type, &**value, links)
+    with_body_if_wanted(head, HttpResponse::Ok(), media_type, || encode(&**value, links))
 }
 
 /// Returns a 200 with the object, as the response to a GET.
@@ -126,18 +118,14 @@ enum Part<'a, T> {
     Members(Vec<Linked<'a, T>>),
 }
 
-fn with_body_if_wanted<T>(
+fn with_body_if_wanted(
     head: &impl Head,
     mut response: actix_web::HttpResponseBuilder,
     media_type: String,
-    value: &T,
-    links: &Links,
-) -> HttpResponse
-where
-    for<'a> Linked<'a, T>: Serialize,
-{
+    body: impl FnOnce() -> Vec<u8>,
+) -> HttpResponse {
     if has_accept(head) {
-        response.insert_header((header::CONTENT_TYPE, media_type)).body(encode(value, links))
+        response.insert_header((header::CONTENT_TYPE, media_type)).body(body())
     } else {
         response.finish()
     }

@@ -73,16 +73,19 @@ pub async fn admit(
         let parameters: [&(dyn ToSql + Sync); 5] =
             [&tenant.as_str(), &&*user.name, &issuer, &user.issued, &is_new];
         if transaction.run(RENEW, &parameters).await? == 0 {
-            return Ok(());
+            // The token is older than another one, or the user was replaced since the look-up.
+            let known = find(transaction, tenant, user).await?;
+            return Ok(known.is_some_and(|known| known.issuer.as_deref() == Some(issuer)));
         }
         let issued = AttributeChange::text("identityProvider", None, Some(issuer.to_owned()));
         audit(transaction, &log_in, "User", "Log-in", user.name.to_string(), vec![issued]).await?;
-        adapt(transaction, announcements, &adaption, user).await
+        adapt(transaction, announcements, &adaption, user).await?;
+        Ok(true)
     });
     match admitted.await {
         // Another request of the person has created the user meanwhile.
         Err(Error::Duplicate { .. }) => Box::pin(admit(database, tenant, issuer, user)).await,
-        other => other.map(|()| true),
+        other => other,
     }
 }
 

@@ -21,9 +21,6 @@ const LIST: &str = include_str!("../../../../sql/queries/user_tokens/list.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/user_tokens/renew.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/user_tokens/delete.sql");
 
-/// The number of characters of the id of a token.
-pub const ID_LENGTH: usize = 20;
-
 /// A token to store.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft<'d> {

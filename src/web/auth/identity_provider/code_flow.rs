@@ -86,8 +86,7 @@ impl Authenticator {
     /// # Errors
     /// `Forbidden` for a suspended tenant, `Unavailable` or `Database`.
     pub(crate) async fn offers_single_sign_on(&self, host: &str) -> Result<bool> {
-        let tenant = self.tenant_of_visitors(host).await?;
-        let provider = self.identity_providers.find(&tenant, &self.changes).await?;
+        let (_, provider) = self.provider_of_host(host).await?;
         Ok(provider.is_some_and(|provider| provider.described.client.is_some()))
     }
 
@@ -102,6 +101,7 @@ impl Authenticator {
         back: &str,
     ) -> Result<String> {
         let (_, provider) = self.provider_of_host(host).await?;
+        let provider = provider.ok_or_else(not_offered)?;
         let (client, description) =
             (client(&provider)?, self.identity_providers.description(&provider).await?);
         // A header cannot have other text.
@@ -134,6 +134,7 @@ impl Authenticator {
         back: &str,
     ) -> Result<LoggedIn> {
         let (tenant, provider) = self.provider_of_host(host).await?;
+        let provider = provider.ok_or_else(not_offered)?;
         let client = client(&provider)?;
         let refused = |reason: &'static str| {
             tracing::warn!(target: "platform::security", %tenant, reason, "single sign-on refused");
@@ -166,12 +167,6 @@ impl Authenticator {
         let account = admitted.map_err(refused)?.account;
         let issuer = provider.described.issuer.clone();
         Ok(LoggedIn { tenant, account, issuer })
-    }
-
-    async fn provider_of_host(&self, host: &str) -> Result<(TenantId, std::sync::Arc<Provider>)> {
-        let tenant = self.tenant_of_visitors(host).await?;
-        let provider = self.identity_providers.find(&tenant, &self.changes).await?;
-        Ok((tenant, provider.ok_or_else(not_offered)?))
     }
 }
 

@@ -5,6 +5,7 @@ mod code_flow;
 mod key;
 mod provider;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jsonwebtoken::dangerous::insecure_decode_claims;
@@ -20,7 +21,7 @@ use super::jwt::{bearer, remaining};
 use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
-pub(crate) use code_flow::{Attempt, LoggedIn};
+pub(crate) use code_flow::Attempt;
 pub(super) use provider::IdentityProviders;
 use provider::Provider;
 
@@ -93,8 +94,7 @@ impl Authenticator {
     ) -> Result<Caller> {
         let token = Token::parse(bearer(header).unwrap_or_default()).ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;
-        let tenant = self.tenant_of_visitors(host).await?;
-        let provider = self.identity_providers.find(&tenant, &self.changes).await?;
+        let (tenant, provider) = self.provider_of_host(host).await?;
         let provider = provider.ok_or(ApiError::Unauthorized)?;
         let refused = |reason: &str| {
             tracing::warn!(target: "platform::security", %tenant, %source, reason, "token refused");
@@ -117,6 +117,16 @@ impl Authenticator {
             }
             Err(reason) => Err(refused(reason)),
         }
+    }
+
+    /// Returns the tenant that a host belongs to, with its provider.
+    ///
+    /// # Errors
+    /// `Forbidden` for a suspended tenant, `Unavailable` or `Database`.
+    async fn provider_of_host(&self, host: &str) -> Result<(TenantId, Option<Arc<Provider>>)> {
+        let tenant = self.tenant_of_visitors(host).await?;
+        let provider = self.identity_providers.find(&tenant, &self.changes).await?;
+        Ok((tenant, provider))
     }
 
     /// Returns whether a token is of the issuer, and signed by one of its keys.

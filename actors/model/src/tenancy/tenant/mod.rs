@@ -122,9 +122,9 @@ impl Tenant {
 /// A way to log in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoginOption {
-    /// A user name and a password, or a token, with each request (C-07).
+    /// Each request has a user name and a password, or a token (C-07).
     Basic,
-    /// The identity provider of the tenant, for the console (C-26).
+    /// People log in to the console with the identity provider of their tenant (C-26).
     IdentityProvider,
 }
 
