@@ -10,6 +10,7 @@
 pub mod api;
 pub mod applications;
 pub mod auth;
+mod certificates;
 pub mod console;
 pub mod csv;
 #[cfg(test)]

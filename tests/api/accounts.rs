@@ -10,6 +10,7 @@ mod account_limits;
 mod authentication;
 mod bulk_registration;
 mod callers;
+mod device_certificates;
 mod device_registration;
 mod groups;
 mod regions;

@@ -152,6 +152,16 @@ impl Links {
         format!("{}/tenant/tenants/{id}", self.base)
     }
 
+    /// Returns the link of a certificate authority of a tenant.
+    pub fn trusted_certificate(&self, tenant: &TenantId, fingerprint: &str) -> String {
+        format!("{}/trusted-certificates/{fingerprint}", self.tenant(tenant))
+    }
+
+    /// Returns the link of a certificate of a device.
+    pub fn device_certificate(&self, tenant: &TenantId, fingerprint: &str) -> String {
+        format!("{}/device-certificates/{fingerprint}", self.tenant(tenant))
+    }
+
     /// Returns the link of an application.
     pub fn application(&self, id: impl Display) -> String {
         format!("{}/application/applications/{id}", self.base)

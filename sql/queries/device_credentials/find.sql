@@ -9,4 +9,6 @@ WHERE r.id = $1
     AND ($2::text IS NULL OR r.tenant = $2)
     -- Requests of a suspended tenant are not served.
     AND t.status = 'ACTIVE'
+    -- A device that gets a certificate gets no password (C-30).
+    AND r.enrollment_hash IS NULL
     AND (r.credentials_until IS NULL OR r.credentials_until > now())

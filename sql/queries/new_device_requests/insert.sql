@@ -13,6 +13,10 @@ SET
     created_at = excluded.created_at,
     group_id = excluded.group_id,
     sealed_password = NULL,
+    enrollment_hash = NULL,
+    enrolled_key = NULL,
+    enrolled_until = NULL,
     credentials_until = NULL
 WHERE r.credentials_until <= now()
+    OR r.enrolled_until <= now()
 RETURNING r.id, r.status, r.owner, r.created_at, r.group_id, r.number

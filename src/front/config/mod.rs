@@ -34,7 +34,7 @@ pub use naming::NamingSettings;
 use quantity::{bytes, bytes_in_memory, count, seconds};
 pub use shown::ShownSetting;
 pub use shown::{Sources, shown};
-pub use values::{DatabaseUrl, LogFormat, Password, RequestLogging, TrustedProxy};
+pub use values::{ClientCertificates, DatabaseUrl, LogFormat, Password, RequestLogging, TrustedProxy};
 pub use values::{tenant_id, user_name};
 
 /// The default policy for pages of hosted applications. Without `allow-same-origin` the pages have no origin, so they
@@ -68,6 +68,13 @@ pub struct Settings {
     /// Proxies whose X-Forwarded-… headers are trusted: IP addresses or networks (10.0.0.0/8), separated by commas
     #[arg(long, env = "PLATFORM_TRUSTED_PROXIES", value_name = "NETWORKS", value_delimiter = ',')]
     pub trusted_proxies: Vec<TrustedProxy>,
+
+    /// Header in which trusted proxies send the certificate that a client presented to them, such as Client-Cert
+    ///
+    /// Its value is that of RFC 9440, or a percent-encoded PEM as nginx sends it. The proxy must remove the header from
+    /// requests of clients, and check that they have the private key.
+    #[arg(long, env = "PLATFORM_CLIENT_CERTIFICATE_HEADER", value_name = "NAME", value_parser = values::header_name)]
+    pub client_certificate_header: Option<String>,
 
     /// HTTPS.
     #[command(flatten)]
@@ -216,6 +223,20 @@ pub struct TlsSettings {
     /// File of the private key of the certificate, in PEM
     #[arg(long = "tls-key", env = "PLATFORM_TLS_KEY", value_name = "FILE")]
     pub key: Option<PathBuf>,
+
+    /// Whether clients are asked for a certificate in the handshake: off, optional or required
+    ///
+    /// Devices log in with certificates of the authorities that their tenant trusts. With `required`, clients without
+    /// a certificate, such as browsers, cannot connect.
+    #[arg(
+        long,
+        env = "PLATFORM_CLIENT_CERTIFICATES",
+        value_name = "WHEN",
+        value_enum,
+        hide_possible_values = true,
+        default_value = "off"
+    )]
+    pub client_certificates: ClientCertificates,
 
     /// The interval at which the two files are checked for changes.
     #[arg(skip = Duration::from_secs(5))]

@@ -156,6 +156,17 @@ pub enum RequestLogging {
     All,
 }
 
+/// Whether clients are asked for a certificate in the TLS handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ClientCertificates {
+    /// They are not.
+    Off,
+    /// They are, and may have none.
+    Optional,
+    /// They are, and the handshake fails without one.
+    Required,
+}
+
 /// Shape of the log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
@@ -179,6 +190,16 @@ pub(super) fn public_url(text: &str) -> Result<String, String> {
             Ok(text.trim_end_matches('/').into())
         }
         _ => Err("expected http:// or https:// with a host, such as https://things.example.com".into()),
+    }
+}
+
+/// Parses the name of a header.
+pub(super) fn header_name(text: &str) -> Result<String, String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    if !text.is_empty() && text.bytes().all(is_of_name) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("expected the name of a header, such as Client-Cert".into())
     }
 }
 

@@ -12,7 +12,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use crate::tls::{self, Accepted, Socket, Tls};
+use crate::tls::{self, Accepted, ClientCertificate, Socket, Tls};
 
 /// The bound of the send buffer in bytes. It is enough for 2.5 MB/s at a round-trip time of 100 ms.
 const SEND_BUFFER: usize = 256 << 10;
@@ -54,6 +54,14 @@ impl Stream {
             Accepted::Encrypted(stream) => Self::Tls(stream),
             Accepted::Plain(stream) => Self::Plain(stream),
         })
+    }
+
+    /// Returns the certificate that the client presented in the handshake.
+    pub fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => stream.get_ref().0.certificate(),
+        }
     }
 
     /// Bounds the send buffer of the operating system. Its default of some megabytes takes a slow client many seconds

@@ -71,6 +71,11 @@ pub fn place_of_application_user(tenant: impl Display, id: impl Display, purpose
     ["application user".into(), tenant.to_string(), format!("{id} {purpose}")]
 }
 
+/// Returns the place of the private key of a certificate authority of a tenant.
+pub fn place_of_authority_key(tenant: impl Display, fingerprint: impl Display) -> [String; 3] {
+    ["certificate authority".into(), tenant.to_string(), fingerprint.to_string()]
+}
+
 /// Returns a place as associated data, with lengths, so that no two places are encoded alike.
 fn associated(place: [impl AsRef<str>; 3]) -> Aad<Vec<u8>> {
     Aad::from(

@@ -4,6 +4,7 @@
 //! their current contents. Files that cannot be used, for example a half-written one, change nothing. Open
 //! connections keep the certificate they began with.
 
+mod client_certificate;
 mod connect;
 mod roots;
 mod socket;
@@ -27,8 +28,10 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::config::TlsSettings;
+use crate::config::{ClientCertificates, TlsSettings};
 use crate::telemetry::{Handshake, count_handshake, set_certificate_expiry};
+pub use client_certificate::ClientCertificate;
+use client_certificate::Possession;
 pub use connect::Security;
 pub use roots::Roots;
 pub(crate) use socket::Socket;
@@ -56,6 +59,7 @@ pub struct Tls {
 struct Files {
     certificate: Box<Path>,
     key: Box<Path>,
+    of_clients: ClientCertificates,
 }
 
 /// The digest of the files' contents, or why they cannot be read.
@@ -129,7 +133,13 @@ impl Tls {
                 return Ok(Accepted::Plain(tcp));
             }
             let acceptor = TlsAcceptor::from(self.config.read().clone());
-            Ok(Accepted::Encrypted(Box::new(acceptor.accept(Socket::new(tcp)).await?)))
+            let mut stream = Box::new(acceptor.accept(Socket::new(tcp)).await?);
+            let (socket, session) = stream.get_mut();
+            socket.certificate = session.peer_certificates().and_then(|chain| {
+                let chain = chain.iter().map(|one| one.clone().into_owned()).collect();
+                ClientCertificate::new(chain).map(Arc::new)
+            });
+            Ok(Accepted::Encrypted(stream))
         };
         let outcome = timeout(self.handshake, shaking).await;
         let (outcome, counted) = match outcome {
@@ -236,10 +246,16 @@ impl Files {
     /// # Errors
     /// Only one of the two is set.
     fn of(settings: &TlsSettings) -> Result<Option<Self>, String> {
+        let of_clients = settings.client_certificates;
         match (&settings.cert, &settings.key) {
+            (None, None) if of_clients != ClientCertificates::Off => Err(
+                "--client-certificates needs --tls-cert and --tls-key, because clients present them to HTTPS"
+                    .into(),
+            ),
             (None, None) => Ok(None),
             (Some(certificate), Some(key)) => {
-                Ok(Some(Self { certificate: certificate.as_path().into(), key: key.as_path().into() }))
+                let (certificate, key) = (certificate.as_path().into(), key.as_path().into());
+                Ok(Some(Self { certificate, key, of_clients }))
             }
             (Some(_), None) => Err("--tls-cert needs --tls-key, the file of its private key".into()),
             (None, Some(_)) => Err("--tls-key needs --tls-cert, the file of its certificate".into()),
@@ -280,11 +296,14 @@ impl Files {
             )),
             error => self.certificate_error(format!("a certificate that cannot be used: {error}")),
         })?;
+        let possession = Possession::of(self.of_clients, provider.signature_verification_algorithms);
         let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let mut config = versions
-            .map_err(|error| format!("no version of TLS: {error}"))?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
+        let versions = versions.map_err(|error| format!("no version of TLS: {error}"))?;
+        let builder = match possession {
+            Some(possession) => versions.with_client_cert_verifier(possession),
+            None => versions.with_no_client_auth(),
+        };
+        let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         // A returning device resumes its session from a ticket, and the server stores nothing for it.
         config.ticketer = Ticketer::new().map_err(|error| format!("no tickets: {error}"))?;

@@ -2,10 +2,13 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+use super::ClientCertificate;
 
 /// The socket below an encrypted connection. Only the socket shows whether the operating system accepts bytes; the TLS
 /// layer accepts bytes when it encrypts them and sends them later.
@@ -13,15 +16,22 @@ use tokio::net::TcpStream;
 pub struct Socket {
     tcp: TcpStream,
     took_some: bool,
+    /// The certificate that the client presented in the handshake.
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl Socket {
     pub(super) fn new(tcp: TcpStream) -> Self {
-        Self { tcp, took_some: false }
+        Self { tcp, took_some: false, certificate: None }
     }
 
     pub(crate) fn tcp(&self) -> &TcpStream {
         &self.tcp
+    }
+
+    /// Returns the certificate that the client presented.
+    pub(crate) fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        self.certificate.clone()
     }
 
     /// Returns whether the operating system has accepted bytes since the last call.

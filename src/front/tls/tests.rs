@@ -21,8 +21,13 @@ fn pair() -> (String, String) {
 fn loaded() -> (tempfile::TempDir, TlsSettings, Arc<Tls>) {
     let directory = tempfile::tempdir().expect("a directory");
     let [cert, key] = ["chain.pem", "key.pem"].map(|name| Some(directory.path().join(name)));
-    let settings =
-        TlsSettings { cert, key, check: Duration::from_secs(5), handshake: Duration::from_secs(10) };
+    let settings = TlsSettings {
+        cert,
+        key,
+        client_certificates: ClientCertificates::Off,
+        check: Duration::from_secs(5),
+        handshake: Duration::from_secs(10),
+    };
     let (cert, key) = pair();
     put(&settings, &cert, &key);
     let tls = Tls::load(&settings).expect("a pair that matches").expect("both are set");

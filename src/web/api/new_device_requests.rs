@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use percent_encoding::percent_decode_str;
 use platform_actors::Platform;
+use platform_front::secrets::password::SecretKey;
 use platform_model::device_id::DeviceId;
 use platform_model::devices::new_device_request::{DeviceToRegister, RequestStatus};
 use platform_model::origin::is_device_user;
@@ -31,13 +32,16 @@ pub async fn create(
     head: RequestHead,
     body: UnreadBody,
     platform: Component<Platform>,
+    secret_key: Component<SecretKey>,
 ) -> Result<HttpResponse> {
     caller.require(role::DEVICE_CONTROL_ADMIN)?;
     head.check_mode()?;
     let (media_type, new) = body.parse(&["newDeviceRequest"], DeviceToRegister::parse).await?;
 
     let (database, owner) = (platform.database(), &*caller.user);
-    let request = new_requests::insert_new_device_request(database, &caller.tenant, &new, owner).await?;
+    let hash = new.one_time_password.as_ref().map(|password| secret_key.hash(password));
+    let (tenant, hash) = (&caller.tenant, hash.as_deref());
+    let request = new_requests::insert_new_device_request(database, tenant, &new, hash, owner).await?;
 
     let links = head.links();
     let location = links.new_device_request(request.id.as_str());

@@ -129,9 +129,13 @@ impl Authenticator {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub(super) async fn current_proof(&self, proof: Proof) -> Result<Option<Proof>> {
-        let Proof::AccessToken { hash, .. } = proof else {
-            let valid = proof.expires().is_none_or(|expires| expires > Instant::now());
-            return Ok(valid.then_some(proof));
+        let hash = match proof {
+            Proof::AccessToken { hash, .. } => hash,
+            Proof::Certificate { fingerprint, .. } => return self.still_certified(&fingerprint).await,
+            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => {
+                let valid = proof.expires().is_none_or(|expires| expires > Instant::now());
+                return Ok(valid.then_some(proof));
+            }
         };
         let found = platform_store::users::access_tokens::find_token(&self.database, hash).await?;
         Ok(found.and_then(|granted| {

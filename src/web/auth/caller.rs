@@ -68,6 +68,13 @@ pub(super) enum Proof {
         /// The expiry of the token that the session was opened with, if it was.
         expires: Option<Instant>,
     },
+    /// A certificate of a device (C-28).
+    Certificate {
+        /// The SHA-256 by which it is looked up.
+        fingerprint: [u8; 32],
+        /// The end of its validity.
+        expires: Instant,
+    },
     /// A token that the tenant's own issuer signed (C-04).
     Jwt {
         /// The expiry of the token.
@@ -92,7 +99,9 @@ impl Proof {
         match self {
             Self::Password => None,
             Self::ClientId { expires } => expires,
-            Self::Jwt { expires } | Self::AccessToken { expires, .. } => Some(expires),
+            Self::Jwt { expires } | Self::AccessToken { expires, .. } | Self::Certificate { expires, .. } => {
+                Some(expires)
+            }
         }
     }
 }
@@ -105,9 +114,16 @@ impl Identity {
     /// Returns the scope: everything, except for access tokens (T-06).
     pub fn scope(&self) -> Scope {
         match self.proof {
-            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => Scope::ALL,
+            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } | Proof::Certificate { .. } => {
+                Scope::ALL
+            }
             Proof::AccessToken { scope, .. } => scope,
         }
+    }
+
+    /// Returns whether the device was authenticated by a certificate.
+    pub(crate) fn is_by_certificate(&self) -> bool {
+        matches!(self.proof, Proof::Certificate { .. })
     }
 
     /// Returns the hash of the stored form of the password with which the user was authenticated; `None` for other
@@ -126,7 +142,7 @@ impl Identity {
         matches!(self.proof, Proof::AccessToken { requested: Requested::ByUser, .. })
     }
 
-    /// Returns the expiry of the token; `None` for a password.
+    /// Returns the expiry of the token or certificate; `None` for a password.
     pub fn expires(&self) -> Option<Instant> {
         self.proof.expires()
     }

@@ -16,6 +16,7 @@ use super::cors::{self, Cors};
 use super::throttle::RequestSource;
 use crate::http::error::{ApiError, Result, TokenFlaw};
 use crate::http::head::{Has, Head};
+use crate::http::presented::Presented;
 use crate::http::{RequestHead, application_key, authority, client_address};
 
 /// A request whose caller can be identified.
@@ -30,12 +31,12 @@ fn known(head: &impl CallerHead) -> Option<Result<Caller>> {
         return None;
     }
     let authenticator = head.state::<Authenticator>();
-    let Some(header) = head.header(&header::AUTHORIZATION) else {
+    let Some(presented) = Presented::of(head) else {
         return Some(Err(authenticator.refusal(TokenFlaw::Invalid)));
     };
     // Devices send no application key, so they do not pay for its look-up.
     let sent_by = application_key(head).map_or(Some(None), |key| authenticator.known_application(key))?;
-    let caller = authenticator.remembered(header, authority(head).unwrap_or_default())?;
+    let caller = authenticator.remembered(&presented, authority(head).unwrap_or_default())?;
     Some(Caller { sent_by, ..caller }.within_scope(head.method()))
 }
 
@@ -60,11 +61,11 @@ async fn identify(head: &impl CallerHead) -> Result<Caller> {
 
 async fn authenticate(head: &impl CallerHead) -> Result<Caller> {
     let authenticator = head.state::<Authenticator>();
-    let Some(header) = head.header(&header::AUTHORIZATION) else {
+    let Some(presented) = Presented::of(head) else {
         return Err(authenticator.refusal(TokenFlaw::Invalid));
     };
     let (host, source) = (authority(head).unwrap_or_default(), RequestSource::of(client_address(head)));
-    let caller = authenticator.identify(header, host, source).await?;
+    let caller = authenticator.identify(&presented, host, source).await?;
     // Only requests of authenticated callers get here, so clients without credentials cannot cause look-ups of keys.
     let sent_by = match application_key(head) {
         Some(key) => authenticator.find_application(key).await?,
@@ -128,6 +129,16 @@ impl Caller {
     /// The errors of the extractor.
     pub(crate) fn known(head: &impl CallerHead) -> Option<Result<Self>> {
         known(head).map(|caller| caller?.beyond_bootstrap())
+    }
+
+    /// Returns the device that a request without `Authorization` comes from, by its certificate. A request of a page of
+    /// another site, to which a browser adds the certificate, comes from nobody.
+    pub(crate) async fn by_certificate(request: &HttpRequest) -> Option<Self> {
+        let is_certificate = matches!(Presented::of(request), Some(Presented::Certificate(_)));
+        if !is_certificate || cors::is_unasked(request).await {
+            return None;
+        }
+        Self::extract(request).await.ok()
     }
 
     /// Returns the caller of a request on the fast lane.

@@ -6,6 +6,7 @@ mod administration;
 mod application_keys;
 mod basic;
 mod caller;
+mod certificate;
 mod changes;
 pub(crate) mod channels;
 pub mod cors;
@@ -60,6 +61,7 @@ pub use rsa::check_public_key;
 pub use throttle::RequestSource;
 
 use crate::http::error::{ApiError, Result, TokenFlaw};
+use crate::http::presented::Presented;
 
 /// The lifetime of cached callers; a change of the user drops them at once.
 const REMEMBERED: Duration = Duration::from_secs(300);
@@ -154,9 +156,9 @@ impl Authenticator {
         }
     }
 
-    /// Returns the cached caller of an `Authorization` header.
-    pub(crate) fn remembered(&self, header: &[u8], host: &str) -> Option<Caller> {
-        self.recall(&self.key(header, host))
+    /// Returns the cached caller of these credentials.
+    pub(crate) fn remembered(&self, presented: &Presented<'_>, host: &str) -> Option<Caller> {
+        self.recall(&self.key(presented, host))
     }
 
     fn recall(&self, key: &Key) -> Option<Caller> {
@@ -187,14 +189,19 @@ impl Authenticator {
     /// host named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too
     /// many guesses are waiting already.
     pub async fn authenticate(&self, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
-        self.identify(header, host, source).await?.beyond_bootstrap()
+        self.identify(&Presented::Header(header), host, source).await?.beyond_bootstrap()
     }
 
     /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent requests with
-    /// one header one verifies, and the others share the outcome, a caller or an error. So a fleet that shares a wrong
-    /// password makes one guess instead of thousands.
-    pub(super) async fn identify(&self, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
-        let key = self.key(header, host);
+    /// the same credentials one verifies, and the others share the outcome, a caller or an error. So a fleet that shares
+    /// a wrong password makes one guess instead of thousands.
+    pub(super) async fn identify(
+        &self,
+        presented: &Presented<'_>,
+        host: &str,
+        source: RequestSource,
+    ) -> Result<Caller> {
+        let key = self.key(presented, host);
         if let Some(caller) = self.recall(&key) {
             return Ok(caller);
         }
@@ -204,7 +211,7 @@ impl Authenticator {
         match self.flights.get_value_or_guard_async(&(key, slowed, self.changes.now())).await {
             Ok(outcome) => outcome,
             Err(lead) => {
-                let outcome = self.verify(&key, header, host, source).await;
+                let outcome = self.verify(&key, presented, host, source).await;
                 // If this request is rejected for its source's guesses, or its client disconnects, the guard is
                 // dropped, and one of the waiting requests verifies.
                 if !matches!(outcome, Err(ApiError::TooManyRequests { .. })) {
@@ -297,15 +304,22 @@ impl Authenticator {
         self.domains.is_domain_of(tenant, host).await
     }
 
-    async fn verify(&self, key: &Key, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
-        let (caller, tenant_by) = match access_token::from_header(header) {
-            Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
-            None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
-            None if is_bearer(header) => self.verify_bearer(header, host, source).await?,
-            None => {
-                let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
-                let tenant_by = credentials.tenant.as_ref().map_or(TenantBy::Host, |_| TenantBy::Credentials);
-                (self.verify_password(credentials, host, source).await?, tenant_by)
+    async fn verify(
+        &self,
+        key: &Key,
+        presented: &Presented<'_>,
+        host: &str,
+        source: RequestSource,
+    ) -> Result<Caller> {
+        let (caller, tenant_by) = match presented {
+            Presented::Header(header) => self.verify_header(header, host, source).await?,
+            _ if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
+            Presented::Certificate(certificate) => {
+                (Box::pin(self.verify_certificate(certificate, source)).await?, TenantBy::Credentials)
+            }
+            Presented::Unreadable => {
+                let reason = "the proxy did not send exactly one certificate that can be read";
+                return Err(ApiError::Certificate(reason.into()));
             }
         };
         let until = Instant::now() + REMEMBERED;
@@ -316,10 +330,30 @@ impl Authenticator {
         Ok(caller)
     }
 
-    fn key(&self, header: &[u8], host: &str) -> Key {
+    async fn verify_header(
+        &self,
+        header: &[u8],
+        host: &str,
+        source: RequestSource,
+    ) -> Result<(Caller, TenantBy)> {
+        Ok(match access_token::from_header(header) {
+            Some(token) => (self.verify_access_token(token, source).await?, TenantBy::Credentials),
+            None if self.demands_tokens() => return Err(self.refusal(TokenFlaw::Invalid)),
+            None if is_bearer(header) => self.verify_bearer(header, host, source).await?,
+            None => {
+                let credentials = Credentials::from_header(header).ok_or(ApiError::Unauthorized)?;
+                let tenant_by = credentials.tenant.as_ref().map_or(TenantBy::Host, |_| TenantBy::Credentials);
+                (self.verify_password(credentials, host, source).await?, tenant_by)
+            }
+        })
+    }
+
+    fn key(&self, presented: &Presented<'_>, host: &str) -> Key {
+        let (kind, bytes) = presented.parts();
         let mut mac = hmac::Context::with_key(&self.cache_key);
-        mac.update(&(header.len() as u64).to_le_bytes());
-        mac.update(header);
+        mac.update(&[kind]);
+        mac.update(&(bytes.len() as u64).to_le_bytes());
+        mac.update(bytes);
         mac.update(host.as_bytes());
         mac.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
     }

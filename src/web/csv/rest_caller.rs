@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use actix_http::Request;
@@ -18,6 +18,7 @@ use actix_web::{App, HttpMessage, HttpRequest, ResponseError, web};
 use bytes::Bytes;
 use platform_actors::Platform;
 use platform_actors::writes::PublicationTurn;
+use platform_front::tls::ClientCertificate;
 use platform_model::data::operation::OperationStatus;
 use platform_model::naming::naming;
 use serde::de::DeserializeOwned;
@@ -30,6 +31,7 @@ use crate::api::operations::OnlyFrom;
 use crate::auth::{Authenticator, Caller};
 use crate::http::head::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use crate::http::path::collapsed;
+use crate::http::presented::Presented;
 use crate::http::{RequestHead, application_key_header};
 use crate::requests::RouteDurations;
 use crate::requests::counts::Rows;
@@ -140,6 +142,8 @@ pub(crate) struct RestCaller {
     routes: RestRoutes,
     request: HttpRequest,
     caller: Caller,
+    /// The certificate of the request, if it authenticates the caller.
+    certificate: Option<Arc<ClientCertificate>>,
     carried: &'static [HeaderName],
 }
 
@@ -148,7 +152,11 @@ impl RestCaller {
     /// application key, processing mode, units.
     pub(crate) fn of(request: &HttpRequest, caller: &Caller) -> Self {
         let routes = request.app_data::<RestRoutes>().expect("every app has its routes").clone();
-        Self { routes, request: request.clone(), caller: caller.clone(), carried: carried() }
+        let certificate = match Presented::of(request) {
+            Some(Presented::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        };
+        Self { routes, request: request.clone(), caller: caller.clone(), certificate, carried: carried() }
     }
 
     /// Stores the number of rows in the request, for statistics.
@@ -242,6 +250,9 @@ impl RestCaller {
             }
         }
         head.headers = headers;
+        if let Some(certificate) = &self.certificate {
+            request.extensions_mut().insert(certificate.clone());
+        }
         Ok(request)
     }
 

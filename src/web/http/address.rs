@@ -18,6 +18,8 @@ pub struct AddressSettings {
     pub fallback_base: String,
     /// The peers whose forwarded headers are trusted (C-15).
     pub trusted_proxies: Vec<TrustedProxy>,
+    /// The header in which they send the certificates of their clients (C-32).
+    pub client_certificate_header: Option<HeaderName>,
 }
 
 impl AddressSettings {
@@ -51,6 +53,19 @@ pub fn authority(head: &impl Head) -> Option<&str> {
         .or_else(|| head.target_authority())
         .or_else(|| head.header(&HOST).and_then(text).map(str::trim))
         .filter(|authority| is_authority(authority))
+}
+
+/// Returns the certificate that a trusted proxy forwards, unparsed; `None` if there is none.
+///
+/// # Errors
+/// The request has several such headers, of which only one can be the proxy's.
+pub(crate) fn forwarded_certificate(head: &impl Head) -> Option<Result<&[u8], ()>> {
+    let settings = head.state::<AddressSettings>();
+    let name = settings.client_certificate_header.as_ref()?;
+    let mut values = head.values(name);
+    let value = values.next()?;
+    let trusted = head.peer().is_some_and(|peer| settings.trusts(peer));
+    trusted.then(|| if values.next().is_some() { Err(()) } else { Ok(value) })
 }
 
 /// Rejects a request that names an invalid address, because proxies might interpret it differently from this server.

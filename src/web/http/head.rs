@@ -1,11 +1,14 @@
 //! The head of a request, with one interface for both HTTP servers: actix-http and the fast lane.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
-use actix_web::{HttpRequest, web};
+use actix_web::{HttpMessage, HttpRequest, web};
 use platform_actors::Platform;
+use platform_front::connection::ConnectionHandle;
+use platform_front::tls::ClientCertificate;
 
 use super::address::AddressSettings;
 use super::error::ErrorDetail;
@@ -60,6 +63,9 @@ pub trait Head: Has<AddressSettings> + Has<ErrorDetail> + Has<HeldBytes> + Has<P
     /// Returns the address of the peer.
     fn peer(&self) -> Option<IpAddr>;
 
+    /// Returns the certificate that the client presented in the TLS handshake.
+    fn certificate(&self) -> Option<Arc<ClientCertificate>>;
+
     /// Returns the first value of a header.
     fn header(&self, name: &HeaderName) -> Option<&[u8]>;
 
@@ -94,6 +100,14 @@ impl Head for HttpRequest {
 
     fn peer(&self) -> Option<IpAddr> {
         self.peer_addr().map(|peer| peer.ip())
+    }
+
+    /// The call of a CSV row has no connection; its certificate is that of the request with the rows.
+    fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        match self.conn_data::<ConnectionHandle>() {
+            Some(connection) => connection.certificate(),
+            None => self.extensions().get().cloned(),
+        }
     }
 
     fn header(&self, name: &HeaderName) -> Option<&[u8]> {

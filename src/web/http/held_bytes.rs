@@ -15,7 +15,6 @@ use std::task::{Context, Poll};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::http::header::AUTHORIZATION;
 use actix_web::web;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -27,6 +26,7 @@ use platform_store::tenancy::tenant_limits::AllTenantLimits;
 use super::authority;
 use super::error::{ApiError, Result};
 use super::head::Head;
+use super::presented::Presented;
 
 /// Responses and bodies with fewer bytes are not counted.
 pub(crate) const LARGE: usize = 64 << 10;
@@ -39,8 +39,8 @@ const RETRY_AFTER: u64 = 10;
 /// The user to whom bytes are charged.
 pub type Owner = (TenantId, Arc<str>);
 
-/// Returns the user behind an `Authorization` header that was sent to a host, if the header was verified before.
-pub type FindOwner = Box<dyn Fn(&[u8], &str) -> Option<Owner> + Send + Sync>;
+/// Returns the user behind credentials that were sent to a host, if they were verified before.
+pub type FindOwner = Box<dyn Fn(&Presented<'_>, &str) -> Option<Owner> + Send + Sync>;
 
 /// The numbers of bytes in memory, by user and by tenant, shared by all threads.
 pub struct HeldBytes {
@@ -86,7 +86,7 @@ impl HeldBytes {
     }
 
     fn owner_of(&self, head: &impl Head) -> Option<Owner> {
-        (self.find_owner)(head.header(&AUTHORIZATION)?, authority(head).unwrap_or_default())
+        (self.find_owner)(&Presented::of(head)?, authority(head).unwrap_or_default())
     }
 
     /// Rejects a request of a user or tenant that has reached its limit. A rejected request has had no effect.

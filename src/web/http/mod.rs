@@ -17,6 +17,7 @@ pub(crate) mod negotiation;
 pub mod paging;
 mod part_heads;
 pub mod path;
+pub mod presented;
 pub mod query;
 pub mod range;
 pub mod reply;
@@ -25,7 +26,7 @@ pub mod spool;
 use std::borrow::Cow;
 use std::future::pending;
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName};
@@ -44,6 +45,7 @@ use error::{ApiError, Result};
 use head::{Has, Head, Registered, text};
 use negotiation::MediaRange;
 use platform_front::connection::{ConnectionHandle, FOR_A_SILENT_PEER};
+use platform_front::tls::ClientCertificate;
 
 /// The headers of a request, parsed when they are needed.
 #[derive(Debug, Clone)]
@@ -245,6 +247,10 @@ impl Head for RequestHead {
 
     fn peer(&self) -> Option<IpAddr> {
         self.request.peer()
+    }
+
+    fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        self.request.certificate()
     }
 
     fn header(&self, name: &HeaderName) -> Option<&[u8]> {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use platform_front::connection::{Pace, REQUEST_HEAD};
+use platform_front::connection::{Pace, REQUEST_HEAD, Stream};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::connection::Connection;
@@ -100,7 +100,7 @@ impl Connection {
             return Some(Next::Foreign);
         }
         let bytes = std::mem::take(&mut self.unread);
-        let request = Request { lane: self.lane.clone(), outline, peer: self.peer, bytes };
+        let request = self.request(outline, bytes);
         if !request.is_accepted() {
             self.unread = request.bytes;
             return Some(Next::Foreign);
@@ -119,11 +119,15 @@ impl Connection {
         None
     }
 
+    fn request(&self, outline: Outline, bytes: Vec<u8>) -> Request {
+        let certificate = self.stream.as_ref().and_then(Stream::certificate);
+        Request { lane: self.lane.clone(), outline, peer: self.peer, certificate, bytes }
+    }
+
     /// Returns the error response to a request whose body is incomplete.
     pub(super) fn refuse(&mut self, unfinished: Box<Unfinished>, why: &ApiError) -> Outgoing {
         let bytes = std::mem::take(&mut self.unread);
-        let request =
-            Request { lane: self.lane.clone(), outline: unfinished.outline, peer: self.peer, bytes };
+        let request = self.request(unfinished.outline, bytes);
         let refusal = why.answer(&request);
         let requests = &self.lane.components.requests;
         let id = requests.completed_poll(&request, refusal.status(), None, Duration::ZERO);

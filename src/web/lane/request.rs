@@ -6,9 +6,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix_web::http::Method;
 use actix_web::http::header::HeaderName;
+use platform_front::tls::ClientCertificate;
 
 use super::{Lane, Resource, data};
 use crate::http::address::is_authority;
@@ -258,6 +260,7 @@ pub(super) struct Request {
     pub(super) lane: Rc<Lane>,
     pub(super) outline: Outline,
     pub(super) peer: Option<SocketAddr>,
+    pub(super) certificate: Option<Arc<ClientCertificate>>,
     /// The head and the body.
     pub(super) bytes: Vec<u8>,
 }
@@ -309,6 +312,10 @@ impl Head for Request {
 
     fn peer(&self) -> Option<IpAddr> {
         self.peer.map(|peer| peer.ip())
+    }
+
+    fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        self.certificate.clone()
     }
 
     fn header(&self, name: &HeaderName) -> Option<&[u8]> {

@@ -111,8 +111,8 @@ impl Components {
         let held_bytes = HeldBytes::new(
             limits,
             platform.database().tenant_limits().clone(),
-            Box::new(move |header, host| {
-                let caller = senders.remembered(header, host)?;
+            Box::new(move |presented, host| {
+                let caller = senders.remembered(presented, host)?;
                 Some((caller.tenant.clone(), caller.user.clone()))
             }),
         );

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use actix_server::ServerBuilder;
 use actix_web::dev::ServerHandle;
+use actix_web::http::header::HeaderName;
 use actix_web::rt::spawn;
 use futures_util::future::LocalBoxFuture;
 use platform_actors::Platform;
@@ -137,6 +138,7 @@ impl Server {
             scheme,
             fallback_base: settings.public_url.clone().unwrap_or_else(|| format!("{scheme}://{address}")),
             trusted_proxies: settings.trusted_proxies.clone(),
+            client_certificate_header: certificate_header(settings),
         };
         let platform = Box::pin(Platform::start(database, settings.limits(), settings.actor_threads)).await?;
         platform.database().check_connections().await?;
@@ -279,6 +281,11 @@ fn table_of_clients(settings: &Settings, listeners: &Listeners) -> Table {
 }
 
 /// Returns the name of this machine.
+/// Returns the header in which trusted proxies send certificates. Its name was checked with the settings.
+fn certificate_header(settings: &Settings) -> Option<HeaderName> {
+    settings.client_certificate_header.as_ref().and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok())
+}
+
 fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -11,8 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::certificates::Certificates;
 use super::*;
+use crate::harness::certificates::Certificates;
 
 /// Returns the TLS configuration of a client.
 pub(super) fn offer(

@@ -2,9 +2,9 @@
 
 use tokio::time::sleep;
 
-use super::certificates::Certificates;
 use super::client::Encrypted;
 use super::*;
+use crate::harness::certificates::Certificates;
 
 /// A body of 4 MB in one go, and 100 kB on a slow line: the number of pieces, their bytes, and the pause between them.
 const WAYS: [(usize, usize, Duration); 2] =

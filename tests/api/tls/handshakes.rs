@@ -1,8 +1,8 @@
 //! Handshakes that fail do not affect other clients.
 
-use super::certificates::Certificates;
 use super::client::admin;
 use super::*;
+use crate::harness::certificates::Certificates;
 
 #[tokio::test]
 async fn slow_handshake_is_cut_off() {

@@ -1,8 +1,8 @@
 //! Held polls over TLS: as fast as without TLS, and never lost (B-12, B-22).
 
-use super::certificates::Certificates;
 use super::client::{Encrypted, admin};
 use super::*;
+use crate::harness::certificates::Certificates;
 
 /// A connect on a connection of its own.
 async fn connect(server: &TestServer, certificates: &Certificates, session: &Session) -> Encrypted {

@@ -2,9 +2,9 @@
 
 use platform_front::config::Settings;
 
-use super::certificates::Certificates;
 use super::client::tunnel;
 use super::*;
+use crate::harness::certificates::Certificates;
 use crate::lane::pair::{Pair, Sent, Side};
 use crate::lane::responses::Conversation;
 use crate::lane::sample::Sample;

@@ -1,6 +1,5 @@
 //! HTTPS and WSS: what clients see of the certificate and of the encryption.
 
-mod certificates;
 mod client;
 mod early_refusals;
 mod handshakes;
@@ -13,7 +12,7 @@ mod refused;
 mod reload;
 mod serving;
 
-use certificates::Certificates;
+use crate::harness::certificates::Certificates;
 use platform_front::config::Settings;
 
 use crate::harness::prelude::*;

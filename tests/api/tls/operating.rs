@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rustix::process::Signal;
 
-use super::certificates::Certificates;
 use super::*;
+use crate::harness::certificates::Certificates;
 
 fn command(database: &Arc<TestDatabase>, variables: &[(&str, &str)]) -> std::process::Command {
     let mut command = Program::command_on(database, database.data_dir());

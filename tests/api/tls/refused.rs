@@ -3,8 +3,8 @@
 use std::fs::{create_dir, write};
 use std::path::PathBuf;
 
-use super::certificates::Certificates;
 use super::*;
+use crate::harness::certificates::Certificates;
 
 #[tokio::test]
 async fn start_is_refused_with_the_file_and_what_is_wrong() {

@@ -3,9 +3,9 @@
 use rustls::version::{TLS12, TLS13};
 use rustls::{ALL_VERSIONS, ProtocolVersion};
 
-use super::certificates::Certificates;
 use super::client::{Encrypted, admin, offer};
 use super::*;
+use crate::harness::certificates::Certificates;
 
 /// Returns scheme and authority of links in responses through a tunnel.
 fn encrypted(caller: &Caller) -> String {

@@ -11,6 +11,7 @@
 
 pub mod application_keys;
 pub mod bulk_updates;
+pub mod certificates;
 pub mod csv;
 pub mod issuer;
 pub mod modules;

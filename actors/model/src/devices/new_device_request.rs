@@ -121,6 +121,8 @@ pub struct DeviceToRegister {
     pub id: DeviceId,
     /// See [`NewDeviceRequest::group`].
     pub group: Option<ManagedObjectId>,
+    /// The password with which the device gets its first certificate (C-30).
+    pub one_time_password: Option<String>,
 }
 
 impl DeviceToRegister {
@@ -131,7 +133,14 @@ impl DeviceToRegister {
     pub fn parse(mut body: Body) -> Result<Self> {
         let id = device_id(&mut body)?;
         let group = body.take("groupId").map(|raw| group_id(&raw)).transpose()?;
-        Ok(Self { id, group })
+        let one_time_password = body.take_text("oneTimePassword", MAX_MEMBER)?;
+        if let Some(password) = &one_time_password
+            && !((8..=128).contains(&password.len()) && password.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            let allowed = "8 to 128 printable ASCII characters without spaces";
+            return Err(Error::Invalid(format!("Invalid value of 'oneTimePassword'; allowed: {allowed}")));
+        }
+        Ok(Self { id, group, one_time_password })
     }
 }
 

@@ -49,6 +49,10 @@ pub enum Noun {
     NewDeviceRequest,
     /// The credentials of an accepted device.
     DeviceCredentials,
+    /// A certificate authority whose certificates log in devices.
+    TrustedCertificate,
+    /// A certificate by which a device logs in.
+    DeviceCertificate,
     /// An application.
     Application,
     /// The subscription of a tenant to an application.
@@ -97,6 +101,8 @@ impl fmt::Display for Noun {
             Self::BulkOperation => "bulk operation",
             Self::NewDeviceRequest => "newDeviceRequest",
             Self::DeviceCredentials => "deviceCredentials",
+            Self::TrustedCertificate => "trusted certificate",
+            Self::DeviceCertificate => "device certificate",
             Self::Application => "application",
             Self::Subscription => "subscription",
             Self::TokenClient => "token client",

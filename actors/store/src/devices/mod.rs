@@ -3,6 +3,7 @@
 
 pub mod availability;
 pub mod bulk;
+pub mod certificates;
 pub mod credentials;
 pub mod groups;
 pub mod inventory;

@@ -16,6 +16,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
+use crate::devices::certificates::enrollments;
 use crate::devices::users;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
@@ -31,7 +32,8 @@ const FIND_EXISTING: &str = include_str!("../../../../sql/queries/managed_object
 /// The columns of a request, in the order [`from_row`] reads them: those of `find.sql`.
 const COLUMNS: &str = "r.id, r.status, r.owner, r.created_at, r.group_id, r.number";
 
-/// Stores a request with status WAITING_FOR_CONNECTION, also after an earlier request. One transaction.
+/// Stores a request with status WAITING_FOR_CONNECTION, also after an earlier request, with the hash of a one-time
+/// password for its first certificate. One transaction.
 ///
 /// # Errors
 /// `Invalid` for an unknown group, `Duplicate` when there is a request for this id in any tenant (N-05, N-07);
@@ -40,6 +42,7 @@ pub async fn insert_new_device_request(
     database: &Database,
     tenant: &TenantId,
     new: &DeviceToRegister,
+    enrollment_hash: Option<&str>,
     owner: &str,
 ) -> Result<NewDeviceRequest> {
     database.ensure_stored_quota(tenant)?;
@@ -57,6 +60,9 @@ pub async fn insert_new_device_request(
     let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &&ids[..], &owner, &&groups[..]];
     let row = transaction.find(INSERT, &parameters).await;
     let row = row.map_err(|error| taken_meanwhile(error, &ids))?.ok_or_else(|| taken(ids[0]))?;
+    if let Some(hash) = enrollment_hash {
+        enrollments::set_hash(&transaction, tenant, &new.id, hash).await?;
+    }
     transaction.commit().await?;
     from_row(tenant, &row)
 }

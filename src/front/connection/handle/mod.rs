@@ -17,6 +17,7 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ use super::framing::{Flaw, Passing, Requests};
 use super::patience::{Terms, WriteTimeout};
 use super::serving::Why;
 use super::stream::Stream;
+use crate::tls::ClientCertificate;
 use head::Head;
 
 /// The time for which work continues for a peer that sends nothing more. Such a peer may still read (B-24). More often
@@ -168,6 +170,11 @@ impl ConnectionHandle {
         if self.0.came.take() {
             cx.waker().wake_by_ref();
         }
+    }
+
+    /// See [`Stream::certificate`].
+    pub fn certificate(&self) -> Option<Arc<ClientCertificate>> {
+        self.0.stream.borrow().certificate()
     }
 
     /// See [`Stream::bound_send_buffer`].

@@ -51,10 +51,14 @@ impl Visitor {
     async fn of(request: &HttpRequest) -> Result<Self> {
         let host = authority(request).unwrap_or_default();
         let authenticator = request.state::<Authenticator>();
-        let tenant = if request.headers().contains_key(header::AUTHORIZATION) {
-            Caller::extract(request).await?.tenant.clone()
-        } else {
-            authenticator.tenant_of_visitors(host).await?
+        let caller = match request.headers().contains_key(header::AUTHORIZATION) {
+            true => Some(Caller::extract(request).await?),
+            // A browser may present a certificate that is for other servers.
+            false => Caller::by_certificate(request).await,
+        };
+        let tenant = match caller {
+            Some(caller) => caller.tenant.clone(),
+            None => authenticator.tenant_of_visitors(host).await?,
         };
         let is_at_home = authenticator.is_domain_of(&tenant, host).await?;
         Ok(Self { tenant, is_at_home })

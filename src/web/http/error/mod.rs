@@ -33,6 +33,8 @@ pub enum ApiError {
     Unauthorized,
     /// The gateway check found no valid access token (T-05).
     AccessToken(TokenFlaw),
+    /// The certificate of the client does not log in a device, for this reason (C-28).
+    Certificate(String),
     /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
     /// Too many password guesses are waiting already, or came from one address (E-06); or a tenant exceeds a rate
@@ -256,7 +258,7 @@ impl ResponseError for ApiError {
                 Error::Contended | Error::Unavailable(_) | Error::DiskFull => StatusCode::SERVICE_UNAVAILABLE,
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
-            Self::Unauthorized | Self::AccessToken(_) => StatusCode::UNAUTHORIZED,
+            Self::Unauthorized | Self::AccessToken(_) | Self::Certificate(_) => StatusCode::UNAUTHORIZED,
             Self::Shaped(_, error) => error.status_code(),
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,

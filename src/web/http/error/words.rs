@@ -25,7 +25,9 @@ impl ApiError {
                 }
                 Error::Database(_) => "general/internalError".into(),
             },
-            Self::Unauthorized | Self::AccessToken(_) => "security/Unauthorized".into(),
+            Self::Unauthorized | Self::AccessToken(_) | Self::Certificate(_) => {
+                "security/Unauthorized".into()
+            }
             Self::Shaped(_, error) => error.name(),
             Self::TooManyRequests { .. } => "security/Too Many Requests".into(),
             Self::Forbidden(_) => "security/Forbidden".into(),
@@ -62,6 +64,7 @@ fn area(noun: &Noun) -> &'static str {
         Noun::Application | Noun::TokenClient => "application",
         Noun::Module => "cep-server",
         Noun::RetentionRule => "retention",
+        Noun::TrustedCertificate | Noun::DeviceCertificate => "tenants",
         Noun::Operation | Noun::BulkOperation | Noun::NewDeviceRequest | Noun::DeviceCredentials => {
             "devicecontrol"
         }
@@ -107,6 +110,7 @@ impl fmt::Display for ApiError {
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
             Self::AccessToken(flaw) => flaw.fmt(f),
+            Self::Certificate(reason) => write!(f, "The certificate of the client is refused: {reason}"),
             Self::Shaped(_, error) => error.fmt(f),
             Self::TooManyRequests { of, retry_after } => {
                 write!(f, "Too many {of}, try again in {retry_after} seconds")

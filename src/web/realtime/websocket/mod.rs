@@ -63,7 +63,8 @@ async fn upgrade(endpoint: Endpoint, request: HttpRequest, payload: web::Payload
     let caller = if brings || !upgrades || request.state::<Authenticator>().demands_tokens() {
         Some(Caller::extract(&request).await?)
     } else {
-        None
+        // The client of a certificate that is refused may log in with its handshake.
+        Caller::by_certificate(&request).await
     };
     if !upgrades {
         return Err(ApiError::MethodNotAllowed { allow: "POST".into() });

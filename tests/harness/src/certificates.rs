@@ -7,25 +7,26 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls_pki_types::CertificateDer;
 use tempfile::TempDir;
 
-use super::*;
+use crate::program::scratch_with_data;
 
 /// An authority that clients trust, one below it that signs, and the files of a server.
-pub(super) struct Certificates {
+pub struct Certificates {
     root: CertifiedIssuer<'static, KeyPair>,
     signing: CertifiedIssuer<'static, KeyPair>,
     directory: TempDir,
 }
 
 /// A new certificate and its key.
-pub(super) struct Fresh {
+pub struct Fresh {
     /// The certificate, followed by that of its issuer.
-    pub(super) chain: String,
-    pub(super) key: String,
-    pub(super) certificate: CertificateDer<'static>,
+    pub chain: String,
+    pub key: String,
+    pub certificate: CertificateDer<'static>,
 }
 
 impl Certificates {
-    pub(super) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "it makes keys and files")]
+    pub fn new() -> Self {
         let root = CertifiedIssuer::self_signed(authority("root"), KeyPair::generate().unwrap()).unwrap();
         let signing = KeyPair::generate().unwrap();
         let signing = CertifiedIssuer::signed_by(authority("signing"), signing, &root).unwrap();
@@ -33,29 +34,29 @@ impl Certificates {
     }
 
     /// The root certificate that clients trust.
-    pub(super) fn root(&self) -> CertificateDer<'static> {
+    pub fn root(&self) -> CertificateDer<'static> {
         self.root.der().clone()
     }
 
     /// A file with the root certificate.
-    pub(super) fn root_file(&self) -> PathBuf {
+    pub fn root_file(&self) -> PathBuf {
         let file = self.directory.path().join("root.pem");
         write(&file, self.root.pem()).unwrap();
         file
     }
 
     /// The file of the chain.
-    pub(super) fn chain(&self) -> PathBuf {
+    pub fn chain(&self) -> PathBuf {
         self.directory.path().join("chain.pem")
     }
 
     /// The file of the key.
-    pub(super) fn key(&self) -> PathBuf {
+    pub fn key(&self) -> PathBuf {
         self.directory.path().join("key.pem")
     }
 
     /// A new certificate for `localhost`, not yet in the files.
-    pub(super) fn fresh(&self) -> Fresh {
+    pub fn fresh(&self) -> Fresh {
         let key = KeyPair::generate().unwrap();
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let leaf = CertificateParams::new(names).unwrap().signed_by(&key, &self.signing).unwrap();
@@ -67,7 +68,7 @@ impl Certificates {
     }
 
     /// Puts a new certificate into the files and returns it.
-    pub(super) fn renew(&self) -> CertificateDer<'static> {
+    pub fn renew(&self) -> CertificateDer<'static> {
         let fresh = self.fresh();
         write(self.chain(), fresh.chain).unwrap();
         write(self.key(), fresh.key).unwrap();

@@ -1,0 +1,157 @@
+//! Devices log in with certificates (docs/rules.md#c-28).
+
+use rcgen::SanType;
+
+use super::*;
+
+const OWN: &str = "/inventory/managedObjects?pageSize=1";
+
+#[tokio::test]
+async fn certificate_of_a_trusted_authority_is_the_log_in_of_its_device() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
+    let device = https.device(&factory.issue("pump-7"));
+
+    let user = device.get("/user/currentUser").await.expect(200);
+
+    assert_eq!(user["userName"], "device_pump-7");
+    let created =
+        device.send("POST", "/inventory/managedObjects", &json!({"name": "pump"})).await.expect(201);
+    assert_eq!(created["owner"], "device_pump-7");
+    let of_fast_lane = json!({"source": {"id": created["id"]}, "type": "t", "text": "x", "time": "2026-01-01T00:00:00Z", "severity": "MINOR"});
+    device.send("POST", "/alarm/alarms", &of_fast_lane).await.expect(201);
+    https.client().get(OWN).await.expect(401);
+    let groups = https.admin().get("/user/main/users/device_pump-7/groups").await.expect(200);
+    assert_eq!(groups["references"][0]["group"]["name"], "devices");
+}
+
+#[tokio::test]
+async fn rows_of_the_csv_protocol_are_of_the_device_of_the_certificate() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
+    let device = https.device(&factory.issue("meter-1"));
+
+    let rows = device.run("/s?X-Id=x", &["-X", "POST", "--data-binary", "@-"], "100,meter,meter\n").await;
+
+    assert_eq!(rows.status, 200, "{}", rows.text);
+    let found = https.admin().get("/inventory/managedObjects?owner=device_meter-1").await.expect(200);
+    assert_eq!(found["managedObjects"][0]["owner"], "device_meter-1", "{} {found}", rows.text);
+}
+
+#[tokio::test]
+async fn device_without_a_user_is_refused_unless_its_authority_registers_devices() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let fingerprint = https.trust(&factory, json!({})).await;
+    let device = https.device(&factory.issue("pump-1"));
+    device.get(OWN).await.expect_message(401, "its device is not registered");
+
+    let path = format!("/tenant/tenants/main/trusted-certificates/{fingerprint}");
+    https.admin().send("PUT", &path, &json!({"autoRegistrationEnabled": true})).await.expect(200);
+
+    device.get(OWN).await.expect(200);
+}
+
+#[tokio::test]
+async fn registered_device_may_use_its_password_and_its_certificate() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    https.trust(&factory, json!({})).await;
+    let user = json!({"userName": "device_pump-1", "password": "secret-password", "email": "a@b.de"});
+    https.admin().send("POST", "/user/main/users", &user).await.expect(201);
+    let device = https.device(&factory.issue("pump-1"));
+
+    assert_eq!(device.get("/user/currentUser").await.expect(200)["userName"], "device_pump-1");
+    let as_admin = device.with(&["--user", &format!("main/admin:{ADMIN_PASSWORD}")]);
+    assert_eq!(as_admin.get("/user/currentUser").await.expect(200)["userName"], "admin", "the header counts");
+    device.with(&["--user", "main/device_pump-1:wrong"]).get(OWN).await.expect(401);
+}
+
+#[tokio::test]
+async fn authority_says_which_part_is_the_id() {
+    let https = Https::start(1).await;
+    type Change = fn(&mut CertificateParams);
+    let cases: [(&str, &str, Change); 4] = [
+        ("COMMON_NAME", "device_cn", |_| {}),
+        ("SERIAL_NUMBER", "device_S-1", |params| {
+            params.distinguished_name.push(DnType::from_oid(&[2, 5, 4, 5]), "S-1");
+        }),
+        ("DNS_NAME", "device_pump.example.com", |params| {
+            params.subject_alt_names = vec![SanType::DnsName("pump.example.com".try_into().unwrap())];
+        }),
+        ("URI", "device_urn-dev-1", |params| {
+            params.subject_alt_names = vec![SanType::URI("urn-dev-1".try_into().unwrap())];
+        }),
+    ];
+    for (source, user, change) in cases {
+        let factory = Authority::new(source);
+        https.trust(&factory, json!({"autoRegistrationEnabled": true, "deviceIdFrom": source})).await;
+        let found =
+            https.device(&factory.issue_with("cn", change)).get("/user/currentUser").await.expect(200);
+        assert_eq!(found["userName"], user);
+        if source != "COMMON_NAME" {
+            https.device(&factory.issue("other")).get(OWN).await.expect_message(401, "deviceIdFrom");
+        }
+    }
+}
+
+#[tokio::test]
+async fn authority_below_a_trusted_one_issues_if_its_certificate_is_sent() {
+    let (https, root) = (Https::start(1).await, Authority::new("root"));
+    https.trust(&root, json!({"autoRegistrationEnabled": true})).await;
+    let plant = root.below("plant");
+    let mut leaf = plant.issue("pump-1");
+    https.device(&leaf).get(OWN).await.expect_message(401, "no tenant trusts its issuer");
+
+    leaf.chain += &plant.issuer.pem();
+
+    https.device(&leaf).get(OWN).await.expect(200);
+}
+
+#[tokio::test]
+async fn tenant_follows_from_the_authority() {
+    let https = Https::start(1).await;
+    let tenant = json!({"id": "t7", "domain": "t7.example.com", "company": "T7", "adminName": "admin",
+        "adminPass": "admin-password", "adminEmail": "a@b.de"});
+    let management = https.client().with(&["--user", &format!("management/admin:{ADMIN_PASSWORD}")]);
+    management.send("POST", "/tenant/tenants", &tenant).await.expect(201);
+    let other = https.client().with(&["--user", "t7/admin:admin-password"]);
+    let (ours, theirs) = (Authority::new("factory"), Authority::new("factory"));
+    https.trust(&ours, json!({"autoRegistrationEnabled": true})).await;
+    trust(&other, "t7", &theirs, json!({"autoRegistrationEnabled": true})).await;
+
+    for (authority, tenant) in [(&ours, "main"), (&theirs, "t7")] {
+        let device = https.device(&authority.issue("pump"));
+        assert_eq!(device.get("/tenant/currentTenant").await.expect(200)["name"], tenant);
+    }
+}
+
+#[tokio::test]
+async fn session_ticket_keeps_the_certificate() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
+    let sessions = https.directory.path().join("tls-session");
+    let leaf = factory.issue("pump-1");
+    let device = https.device(&leaf);
+    let (cert, key) = (&device.arguments[1], &device.arguments[3]);
+    let ask = |how: &str, certificate: &str| {
+        let port = https.servers[0].address().port();
+        let request =
+            "GET /user/currentUser HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n";
+        format!(
+            "(sleep 0.3; printf '{request}'; sleep 1) | openssl s_client -quiet -ign_eof -connect localhost:{port} -{how} \
+             {} {certificate} 2>/dev/null",
+            sessions.display()
+        )
+    };
+    let run = async |script: String| {
+        let mut command = Command::new("timeout");
+        command.args(["20", "sh", "-c", &script]);
+        let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let first = run(ask("sess_out", &format!("-cert {cert} -key {key}"))).await;
+    assert!(first.contains("device_pump-1"), "{first}");
+
+    let again = run(ask("sess_in", "")).await;
+
+    assert!(again.contains("device_pump-1"), "{again}");
+}
