@@ -31,6 +31,8 @@ CREATE TABLE trusted_certificates (
     -- The validity in days of the certificates that the platform issues with it.
     issued_days  integer NOT NULL,
     created_at   timestamptz NOT NULL,
+    -- When the alarm about its end was raised (C-33).
+    warned_at    timestamptz,
     PRIMARY KEY (tenant, fingerprint)
 );
 
@@ -74,6 +76,7 @@ CREATE INDEX device_certificates_by_user ON device_certificates (tenant, user_na
 CREATE INDEX device_certificates_by_authority ON device_certificates (tenant, authority);
 CREATE INDEX device_certificates_by_number ON device_certificates (tenant, number);
 CREATE INDEX device_certificates_by_end ON device_certificates (not_after);
+CREATE INDEX device_certificates_with_alarm ON device_certificates (tenant, user_name) WHERE warned_at IS NOT NULL;
 
 -- Revoked certificates by the name of their issuer and their serial number (C-31).
 CREATE TABLE revoked_certificates (

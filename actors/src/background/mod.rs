@@ -5,12 +5,14 @@
 //!   ensure that one of several servers runs it. [`bulk_registration`] runs within its request and also in steps, but a
 //!   restart ends it.
 //! - [`abandoned_uploads`] deletes files of events whose upload was not completed, [`retention`] data that is too old.
+//! - [`certificate_expiry`] raises alarms about certificates that are about to end.
 //! - [`usage`] measures how many devices tenants have and how many bytes they store.
 
 pub mod abandoned_uploads;
 pub(crate) mod bulk_alarm_update;
 pub(crate) mod bulk_operation;
 pub mod bulk_registration;
+pub mod certificate_expiry;
 mod leases;
 pub mod retention;
 pub mod silence;

@@ -11,7 +11,7 @@ use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::origin::Origin;
 use platform_model::timestamp::Timestamp;
-use platform_store::data::alarms::SentAlarm;
+use platform_store::data::alarms::{SentAlarm, find_open_alarm};
 
 use super::{Device, DeviceActor, UpdateAlarm};
 
@@ -46,11 +46,34 @@ pub(crate) struct EndSilence {
     pub(crate) links: Links,
 }
 
+/// Clears the open alarm of a type, with an audit record. Publishes UPDATE. Clearing twice changes nothing.
+///
+/// Sent when the server itself raised the alarm and its cause is gone.
+///
+/// # Errors
+/// `NotFound` when the device does not exist; `Unavailable` or `Database`.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<()>")]
+pub(crate) struct ClearAlarm {
+    /// The type of the alarm.
+    pub(crate) type_: String,
+    /// The base address of links in notifications.
+    pub(crate) links: Links,
+}
+
 impl Handler<ReportSilence> for DeviceActor {
     type Result = AtomicResponse<Self, Result<()>>;
 
     fn handle(&mut self, message: ReportSilence, _: &mut Self::Context) -> Self::Result {
         self.exclusively(async move |device| device.report_silence(message).await)
+    }
+}
+
+impl Handler<ClearAlarm> for DeviceActor {
+    type Result = AtomicResponse<Self, Result<()>>;
+
+    fn handle(&mut self, message: ClearAlarm, _: &mut Self::Context) -> Self::Result {
+        self.exclusively(async move |device| device.clear_alarm(&message.type_, message.links).await)
     }
 }
 
@@ -81,27 +104,28 @@ impl Device {
     }
 
     async fn end_silence(&mut self, EndSilence { links }: EndSilence) -> Result<()> {
-        let (database, tenant) = (&self.context.database, &self.context.tenant);
-        let open =
-            platform_store::data::alarms::find_open_alarm(database, tenant, self.id, &alarm_type()).await?;
-        if let Some(alarm) = open {
-            let patch = AlarmPatch {
-                text: None,
-                status: Some(AlarmStatus::Cleared),
-                severity: None,
-                fragments: Fragments::default(),
-            };
-            let (alarm, patch, origin) =
-                (Arc::new(alarm), Arc::new(patch), Arc::new(Origin::of_server(links)));
-            match self.update_alarm(UpdateAlarm { alarm, patch, origin }).await {
-                // If others change the alarm all the time it stays open, and the next sweep clears it.
-                Ok(_) => {}
-                Err(Error::NotFound { .. }) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+        match self.clear_alarm(&alarm_type(), links).await {
+            // If others change the alarm all the time it stays open, and the next sweep clears it.
+            Ok(()) => {}
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(error),
         }
         let (database, tenant) = (&self.context.database, &self.context.tenant);
         platform_store::devices::availability::end_silence(database, tenant, self.id).await
+    }
+
+    async fn clear_alarm(&mut self, type_: &str, links: Links) -> Result<()> {
+        let (database, tenant) = (&self.context.database, &self.context.tenant);
+        let open = find_open_alarm(database, tenant, self.id, type_).await?;
+        let Some(alarm) = open else { return Ok(()) };
+        let patch = AlarmPatch {
+            text: None,
+            status: Some(AlarmStatus::Cleared),
+            severity: None,
+            fragments: Fragments::default(),
+        };
+        let (alarm, patch, origin) = (Arc::new(alarm), Arc::new(patch), Arc::new(Origin::of_server(links)));
+        self.update_alarm(UpdateAlarm { alarm, patch, origin }).await.map(drop)
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 
 pub use alarms::{RaiseAlarm, UpdateAlarm};
-pub(crate) use availability::{EndSilence, ReportSilence};
+pub(crate) use availability::{ClearAlarm, EndSilence, ReportSilence};
 pub use binary::ReplaceBinary;
 pub use children::{AddChildren, CreateChild, RemoveChild};
 pub use event_binaries::{PlaceEventBinary, RemoveEventBinary, Removed};

@@ -17,3 +17,7 @@ UNION ALL
 SELECT 'application user', u.tenant, u.application::text, u.duty, u.sealed_password
 FROM users u
 WHERE u.sealed_password IS NOT NULL
+UNION ALL
+SELECT 'authority key', c.tenant, c.fingerprint, '', c.sealed_key
+FROM trusted_certificates c
+WHERE c.sealed_key IS NOT NULL

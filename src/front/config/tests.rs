@@ -41,7 +41,7 @@ fn every_setting_has_the_variable_of_its_flag() {
         assert_eq!(argument.get_env(), Some(variable.as_ref()), "--{flag}");
         assert!(argument.get_help().is_some(), "--{flag} is documented");
     }
-    assert_eq!(table.get_arguments().count(), 116);
+    assert_eq!(table.get_arguments().count(), 119);
 }
 
 #[test]

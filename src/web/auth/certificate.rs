@@ -84,18 +84,17 @@ impl Authenticator {
         let within = tenant.as_deref().or(label).map(TenantId::parse).transpose();
         let within = within.map_err(|_| ApiError::Unauthorized)?;
         let device = DeviceId::parse(&user).map_err(|_| ApiError::Unauthorized)?;
+        // Without a registration there is no password to guess.
         let found = enrollments::find(&self.database, within.as_ref(), &device).await?;
-        let tenant = found.as_ref().map(|found| &found.tenant).or(within.as_ref());
-        let tenant = tenant.unwrap_or_else(|| self.domains.default_tenant());
-        let mut attempt =
-            self.throttle.enter(self.throttle.account(tenant, &device.user_name()), source).await?;
+        let enrollment = found.ok_or(ApiError::Unauthorized)?;
+        let account = self.throttle.account(&enrollment.tenant, &device.user_name());
+        let mut attempt = self.throttle.enter(account, source).await?;
         attempt.tried();
-        let hash = found.as_ref().map_or(&self.unmatched_secret_hash, |found| &found.hash);
-        let proven = self.secret_key.verifies(&password, hash);
-        let Some(enrollment) = found.filter(|_| proven) else {
-            tracing::warn!(target: "platform::security", user = device.user_name(), %source, "enrollment refused");
+        if !self.secret_key.verifies(&password, &enrollment.hash) {
+            let (tenant, user) = (&enrollment.tenant, device.user_name());
+            tracing::warn!(target: "platform::security", %tenant, user, %source, "enrollment refused");
             return Err(ApiError::Unauthorized);
-        };
+        }
         attempt.succeeded();
         Ok((enrollment, device))
     }

@@ -35,10 +35,6 @@ impl Domains {
         Self { database, default_tenant, regions, known: RwLock::default(), forgotten: AtomicU64::new(0) }
     }
 
-    /// Returns the tenant of requests that name none.
-    pub(super) fn default_tenant(&self) -> &TenantId {
-        &self.default_tenant
-    }
 
     pub(super) fn forget(&self) {
         let mut known = self.known.write();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use platform_actors::Platform;
 use platform_actors::background::silence::SilenceWatch;
-use platform_actors::background::{abandoned_uploads, retention, usage};
+use platform_actors::background::{abandoned_uploads, certificate_expiry, retention, usage};
 use platform_actors::platform::{NotedSessions, OfferedSessions};
 use platform_front::config::AllowedHost;
 use platform_front::jobs::Job;
@@ -52,6 +52,7 @@ impl Jobs<'_> {
             self.checkpoints(),
             self.incomplete_files(),
             self.device_credentials(),
+            self.certificate_expiry(),
             self.access_tokens(),
             self.idempotency_keys(),
             self.measurement_partitions(),
@@ -144,6 +145,14 @@ impl Jobs<'_> {
         let (database, kept) = (self.database(), self.platform().limits().device_credentials);
         let run = async move || credentials::sweep(&database).await;
         Job::every(kept.min(MINUTE), "device-credentials", run).first_after(AFTER_START)
+    }
+
+    /// Raises alarms about certificates that are about to end, and deletes those that ended long ago.
+    fn certificate_expiry(&self) -> Job {
+        let (platform, links) = (self.platform(), self.links());
+        let period = platform.limits().certificate_check;
+        let run = async move || certificate_expiry::look(&platform, &links).await;
+        Job::every(period, "certificate-expiry", run).first_after(AFTER_START.min(period))
     }
 
     /// Deletes expired tokens.

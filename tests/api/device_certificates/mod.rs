@@ -3,6 +3,7 @@
 mod attacks;
 mod authorities;
 mod enrolment;
+mod expiry;
 mod log_in;
 mod revocation;
 

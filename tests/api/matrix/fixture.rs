@@ -47,6 +47,8 @@ const DEVICE_ROLES: [&str; 6] = [
 pub(super) struct Fixture {
     callers: HashMap<u8, Caller>,
     made: AtomicU32,
+    /// The certificate authority that the platform made.
+    authority: String,
     pub(super) server: TestServer,
 }
 
@@ -69,7 +71,9 @@ impl Fixture {
             (Who::Admin as u8, server.admin()),
         ]);
         run_everywhere(&server, MICROSERVICE).await;
-        Self { callers, made: AtomicU32::new(0), server }
+        let authority = server.admin().create("/certificate-authority", &json!({})).await;
+        let authority = authority["fingerprint"].as_str().unwrap().to_owned();
+        Self { callers, made: AtomicU32::new(0), authority, server }
     }
 
     pub(super) fn caller(&self, who: Who) -> &Caller {
@@ -227,6 +231,7 @@ impl Fixture {
                 }
                 group
             }
+            "authority" => self.authority.clone(),
             "request" => {
                 let request = json!({"id": format!("{SECRET}-{number}")});
                 id(admin.create("/devicecontrol/newDeviceRequests", &request).await)

@@ -18,7 +18,7 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
 /// tenant.
-const FOR_OTHERS: [(&str, u16); 7] = [
+const FOR_OTHERS: [(&str, u16); 13] = [
     // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
@@ -27,6 +27,15 @@ const FOR_OTHERS: [(&str, u16); 7] = [
     ("updateTenant", 404),
     ("updateLimitsOfTenant", 404),
     ("updateOptionEditable", 403),
+    // Only users of tenant `management` vouch for others.
+    ("confirmPossession", 403),
+    // The administrator is no device.
+    ("enrollDevice", 401),
+    ("enrollDevice2", 401),
+    ("reenrollDevice", 403),
+    ("reenrollDevice2", 403),
+    // Another authority has signed the list of the example.
+    ("uploadRevocationList", 422),
     // The client of the example does not exist.
     ("createAccessToken", 401),
 ];

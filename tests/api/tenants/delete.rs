@@ -39,6 +39,16 @@ async fn fill(server: &TestServer, tenant: &str) {
             now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO idempotency_keys (tenant, user_name, key, request, response) \
             SELECT $1, 'user1', n::text, 'x', '{}' FROM generate_series(1, 2500) n",
+        "INSERT INTO trusted_certificates (tenant, fingerprint, name, enabled, registers, id_source, certificate, \
+            subject, issuer, serial, not_before, not_after, subject_hash, key_hash, proven, issued_days, created_at) \
+            SELECT $1, n::text, 'x', true, false, 'COMMON_NAME', 'x', 'x', 'x', '1', now(), now(), 'x', 'x', true, 1, \
+            now() FROM generate_series(1, 2500) n",
+        "INSERT INTO authority_keys (key_hash, tenant) SELECT ($1 || n)::bytea, $1 FROM generate_series(1, 2500) n",
+        "INSERT INTO device_certificates (tenant, fingerprint, user_name, authority, issuers, serials, subject, \
+            not_before, not_after, created_at) \
+            SELECT $1, n::text, 'user1', '1', '{x}', '{1}', 'x', now(), now(), now() FROM generate_series(1, 2500) n",
+        "INSERT INTO revoked_certificates (tenant, authority, issuer, serial, revoked_at) \
+            SELECT $1, '1', 'x', n::text, now() FROM generate_series(1, 2500) n",
         "INSERT INTO journals (tenant, is_written, first, newest, bytes, newest_at) \
             VALUES ($1, false, 1, 2500, 2500, now())",
         "INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) \

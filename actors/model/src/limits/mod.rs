@@ -231,6 +231,11 @@ limits! {
     /// So a lost response does not lock it out.
     device_credentials: Duration = HOUR, SECOND..=DAY, "device-credentials-seconds", "N-08";
 
+    /// Days before the end of a certificate from which on an alarm tells about it
+    ///
+    /// It is for certificates of devices and of their authorities.
+    certificate_warning_days: u32 = 30, 1..=3650, "certificate-warning-days", "C-33";
+
     /// Maximum polls for device credentials per address and minute; further ones get 429
     ///
     /// Many devices share an address and poll every few seconds.
@@ -331,6 +336,9 @@ limits! {
 
     /// The pause before a server looks again whether a run of retention is due.
     retention_check: Duration = Duration::from_secs(60);
+
+    /// The interval at which certificates are searched for those that are about to end.
+    certificate_check: Duration = Duration::from_secs(3600);
 
     /// The longest pause before a background job runs again after an error or a panic.
     job_restart: Duration = Duration::from_secs(60);

@@ -23,6 +23,9 @@ const RESOURCES_PASSWORD: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_resources_password.sql");
 const APPLICATION_USER: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_application_user.sql");
+const AUTHORITY_KEY: &str = include_str!("../../../../sql/queries/sealed_texts/replace_authority_key.sql");
+const FORGET_AUTHORITY_KEYS: &str =
+    include_str!("../../../../sql/queries/sealed_texts/forget_authority_keys.sql");
 const FORGET_OPTIONS: &str = include_str!("../../../../sql/queries/sealed_texts/forget_options.sql");
 const FORGET_DEVICE_CREDENTIALS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_device_credentials.sql");
@@ -43,6 +46,8 @@ pub enum SealedKind {
     ResourcesPassword,
     /// The password of a user of a microservice; the place is the id of the application and the duty of the user.
     ApplicationUser,
+    /// The private key of a certificate authority of a tenant, by its fingerprint.
+    AuthorityKey,
 }
 
 /// A sealed text with its place.
@@ -97,6 +102,8 @@ pub struct Lost {
     pub users: i64,
     /// Clients of access tokens whose secrets can no longer be verified.
     pub token_clients: i64,
+    /// Certificate authorities that can no longer issue certificates.
+    pub authorities: i64,
 }
 
 /// Counts what is lost with the key. Keyed hashes begin with `keyed`.
@@ -114,6 +121,7 @@ pub async fn count_lost(database: &Database, keyed: &str) -> Result<Lost> {
         devices: row.get(5),
         users: row.get(6),
         token_clients: row.get(7),
+        authorities: row.get(8),
     })
 }
 
@@ -137,6 +145,7 @@ pub async fn replace_key(
         transaction.execute(FORGET_OPTIONS, &[&SECRET_KEYS]).await?;
         transaction.batch_execute(FORGET_DEVICE_CREDENTIALS).await?;
         transaction.batch_execute(FORGET_RESOURCES_PASSWORDS).await?;
+        transaction.batch_execute(FORGET_AUTHORITY_KEYS).await?;
     }
     let rows = transaction.query(LIST, &[&SECRET_KEYS]).await?;
     let mut replaced = 0;
@@ -187,6 +196,7 @@ fn sealed_text(row: &Row) -> Result<SealedText> {
         "application key" => SealedKind::ApplicationKey,
         "resources password" => SealedKind::ResourcesPassword,
         "application user" => SealedKind::ApplicationUser,
+        "authority key" => SealedKind::AuthorityKey,
         other => return Err(Error::Invalid(format!("sealed text of the unknown kind {other}"))),
     };
     Ok(SealedText { kind, tenant: row.get(1), name: row.get(2), part: row.get(3), sealed: row.get(4) })
@@ -200,6 +210,7 @@ async fn store(transaction: &Transaction<'_>, text: &SealedText, new: &Replaceme
             transaction.execute(DEVICE_CREDENTIALS, &[tenant, name, sealed]).await?
         }
         SealedKind::ApplicationKey => transaction.execute(APPLICATION_KEY, &[name, sealed, hash]).await?,
+        SealedKind::AuthorityKey => transaction.execute(AUTHORITY_KEY, &[tenant, name, sealed]).await?,
         SealedKind::ResourcesPassword => transaction.execute(RESOURCES_PASSWORD, &[name, sealed]).await?,
         SealedKind::ApplicationUser => {
             transaction.execute(APPLICATION_USER, &[tenant, name, part, sealed, hash]).await?

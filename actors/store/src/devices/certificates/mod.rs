@@ -4,4 +4,5 @@
 pub mod authorities;
 pub mod device_certificates;
 pub mod enrollments;
+pub mod expiry;
 pub mod revocations;
