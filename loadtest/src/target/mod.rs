@@ -20,6 +20,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::ValueEnum;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 
@@ -153,6 +154,23 @@ impl Target {
     /// Returns the same server, accessed with this token.
     pub(crate) fn with_bearer(&self, token: &str) -> Self {
         Self { authorization: format!("Bearer {token}"), ..self.with_user("", "") }
+    }
+
+    /// Returns the same server, accessed by the device of a certificate.
+    ///
+    /// # Errors
+    /// The connections to the server are not encrypted, or the certificate cannot be used.
+    pub(crate) fn with_certificate(
+        &self,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, Error> {
+        let encryption = self.encryption.as_ref();
+        let encryption = encryption.ok_or_else(|| {
+            Error::Refused("--certificates needs an address that begins with https".to_owned())
+        })?;
+        let encryption = Some(encryption.with_certificate(certificate, key)?);
+        Ok(Self { authorization: String::new(), encryption, ..self.with_user("", "") })
     }
 
     /// Returns the id of the tenant that the user belongs to.

@@ -91,12 +91,14 @@ impl Target {
         [self.head(method, path, headers, &length).as_bytes(), body].concat()
     }
 
-    /// Returns a head with the credentials and these complete header lines.
+    /// Returns a head with the credentials, unless they are a certificate, and these complete header lines.
     fn head(&self, method: &str, path: &str, headers: &str, length: &str) -> String {
         let Self { authority, authorization, .. } = self;
-        format!(
-            "{method} {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: {authorization}\r\n{headers}{length}\r\n"
-        )
+        let credentials = match &**authorization {
+            "" => String::new(),
+            authorization => format!("Authorization: {authorization}\r\n"),
+        };
+        format!("{method} {path} HTTP/1.1\r\nHost: {authority}\r\n{credentials}{headers}{length}\r\n")
     }
 }
 

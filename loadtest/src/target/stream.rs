@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
+use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -30,6 +31,7 @@ pub(crate) enum Stream {
 #[derive(Clone)]
 pub(crate) struct Encryption {
     connector: TlsConnector,
+    roots: Arc<RootCertStore>,
     name: ServerName<'static>,
 }
 
@@ -57,8 +59,27 @@ impl Encryption {
         if roots.is_empty() {
             return Err(Error::Refused("no certificate is trusted; --ca-file names one".to_owned()));
         }
-        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-        Ok(Self { connector: TlsConnector::from(Arc::new(config)), name })
+        let roots = Arc::new(roots);
+        let config = ClientConfig::builder().with_root_certificates(Arc::clone(&roots)).with_no_client_auth();
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), roots, name })
+    }
+
+    /// Returns the same, with a certificate of the client. Sessions are not resumed, because each handshake is to prove
+    /// the possession of the key.
+    ///
+    /// # Errors
+    /// The certificate or its key cannot be used.
+    pub(crate) fn with_certificate(
+        &self,
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, Error> {
+        let builder = ClientConfig::builder().with_root_certificates(Arc::clone(&self.roots));
+        let mut config = builder
+            .with_client_auth_cert(vec![certificate], key)
+            .map_err(|error| Error::Refused(format!("a certificate: {error}")))?;
+        config.resumption = Resumption::disabled();
+        Ok(Self { connector: TlsConnector::from(Arc::new(config)), ..self.clone() })
     }
 
     /// Encrypts a socket.

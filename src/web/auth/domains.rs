@@ -35,7 +35,6 @@ impl Domains {
         Self { database, default_tenant, regions, known: RwLock::default(), forgotten: AtomicU64::new(0) }
     }
 
-
     pub(super) fn forget(&self) {
         let mut known = self.known.write();
         self.forgotten.fetch_add(1, Ordering::AcqRel);

@@ -4,6 +4,7 @@ mod attacks;
 mod authorities;
 mod enrolment;
 mod expiry;
+mod forwarded;
 mod log_in;
 mod revocation;
 

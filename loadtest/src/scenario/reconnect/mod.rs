@@ -3,6 +3,7 @@
 //! polls in time, and be rejected by nothing but a 503 with `Retry-After`. They may disconnect and reconnect:
 //! then the server has their credentials cached.
 
+mod certificates;
 mod enrolment;
 mod storm;
 
@@ -43,7 +44,7 @@ pub(super) async fn run(bench: &Bench, settings: &Reconnect) -> Result<Report, E
     };
     // The measured process is the one that is running now.
     let bench = &Bench::new(&bench.common)?;
-    let reconnecting = devices.reconnecting(&bench.target);
+    let reconnecting = devices.reconnecting(&bench.target)?;
     let limit = Duration::from_secs(settings.within);
     let mut parked = ParkedPolls::new(&bench.target).await?;
     let mut last = storm(bench, &reconnecting, &mut parked, limit).await;
