@@ -1,6 +1,7 @@
 //! The route table: path, methods and handlers, one line each. The header `Allow` is derived from it. The realtime
 //! paths come first, because they are requested most.
 
+mod certificates;
 mod path;
 
 use actix_web::guard::fn_guard;
@@ -10,13 +11,12 @@ use platform_model::realtime::bayeux::channel::Endpoint;
 
 use crate::api::{
     access_tokens, account_limits, alarms, application_binaries, applications, audit, bulk_operations,
-    bulk_registration, certificate_authority, consumer_notifications, consumers, current_application,
-    current_user, device_certificates, device_credentials, documentation, enrollment, entry, error_page,
-    event_binaries, events, groups, hosted_applications, identity, inventory, inventory_binaries,
-    inventory_children, inventory_parents, measurement_series, measurements, modules, new_device_requests,
-    notification_diagnosis, operation_diagnosis, operations, options, retention, revoked_certificates, roles,
-    sessions, statistics, subscriptions, tenant_limits, tenants, token_clients, traces, trusted_certificates,
-    user_tokens, users,
+    bulk_registration, consumer_notifications, consumers, current_application, current_user,
+    device_credentials, documentation, entry, error_page, event_binaries, events, groups,
+    hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
+    measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
+    operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
+    tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console::{self, single_sign_on};
@@ -154,49 +154,6 @@ fn of_console() -> [Path; 4] {
     ]
 }
 
-/// Returns the paths of Enrollment over Secure Transport, with and without the id of a tenant as the label.
-fn of_enrollment() -> [Path; 6] {
-    let below =
-        |path: &str| [format!("/.well-known/est/{path}"), format!("/.well-known/est/{{tenant}}/{path}")];
-    let ([own, labelled], [first, first_labelled], [next, next_labelled]) =
-        (below("cacerts"), below("simpleenroll"), below("simplereenroll"));
-    [
-        at(&own).get(enrollment::get_authorities).reserved(),
-        at(&labelled).get(enrollment::get_authorities).reserved(),
-        at(&first).post(enrollment::enroll).reserved(),
-        at(&first_labelled).post(enrollment::enroll).reserved(),
-        at(&next).post(enrollment::reenroll).reserved(),
-        at(&next_labelled).post(enrollment::reenroll).reserved(),
-    ]
-}
-
-/// Returns the paths of certificate authorities, and of the certificates of devices.
-fn of_certificates() -> [Path; 10] {
-    let authorities = "/tenant/tenants/{tenant}/trusted-certificates";
-    let authority = format!("{authorities}/{{fingerprint}}");
-    let proof = "/tenant/tenants/{tenant}/trusted-certificates-pop/{fingerprint}";
-    let certificates = "/tenant/tenants/{tenant}/device-certificates";
-    [
-        at(authorities).get(trusted_certificates::list).post(trusted_certificates::create),
-        at(&authority)
-            .get(trusted_certificates::get)
-            .put(trusted_certificates::update)
-            .delete(trusted_certificates::remove),
-        at(&format!("{authority}/revoked-certificates"))
-            .get(revoked_certificates::list)
-            .post(revoked_certificates::create),
-        at(&format!("{authority}/crl")).put(revoked_certificates::upload),
-        at(&format!("{proof}/verification-code")).post(trusted_certificates::issue_code),
-        at(&format!("{proof}/pop")).post(trusted_certificates::prove),
-        at(&format!("{proof}/confirmed")).post(trusted_certificates::confirm),
-        at("/certificate-authority").get(certificate_authority::get).post(certificate_authority::create),
-        at(certificates).get(device_certificates::list),
-        at(&format!("{certificates}/{{fingerprint}}"))
-            .get(device_certificates::get)
-            .delete(device_certificates::remove),
-    ]
-}
-
 /// Returns the paths of named consumers. They are set back and forth on a full disk, too.
 fn of_consumers() -> [Path; 4] {
     let consumer = at("/notification/consumers/{name}").get(consumers::get).without_room_too();
@@ -296,7 +253,7 @@ fn paths() -> Vec<Path> {
 
     paths.push(at("/platform").get(entry::platform));
     paths.extend(entry::paths().map(|path| at(path).get(entry::get)));
-    paths.extend(of_current_user().into_iter().chain(of_consumers()).chain(of_traces()));
+    paths.extend(certificates::paths().chain(of_current_user()).chain(of_consumers()).chain(of_traces()));
     paths.push(at("/user/roles").get(roles::list));
     paths.push(at("/user/roles/{role}").get(roles::get));
     paths.push(at("/user/{tenant}/users").get(users::list).post(users::create));
@@ -332,8 +289,6 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/tenants/{tenant}/applications").get(subscriptions::list).post(subscriptions::create));
     paths.push(at("/tenant/tenants/{tenant}/applications/{application}").get(subscriptions::get)
         .delete(subscriptions::remove));
-    paths.extend(of_certificates());
-    paths.extend(of_enrollment());
     paths.push(at("/tenant/limits").get(tenant_limits::get_own));
     paths.push(at("/tenant/tenants/{id}/limits").get(tenant_limits::get).put(tenant_limits::update));
     paths.push(at("/tenant/currentTenant").get(tenants::get_current));

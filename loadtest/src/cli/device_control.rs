@@ -54,8 +54,8 @@ pub(crate) struct Reconnect {
     /// Devices have no users, and credentials that are not verified: for the floor, which registers none
     #[arg(long)]
     pub(crate) without_users: bool,
-    /// Devices log in with certificates instead of passwords, of an authority that the tenant trusts for the time of the
-    /// run; the server needs HTTPS and --client-certificates
+    /// Devices log in with certificates instead of passwords, of an authority that the tenant trusts for the time of
+    /// the run; the server needs HTTPS and --client-certificates
     #[arg(long, conflicts_with = "without_users")]
     pub(crate) certificates: bool,
     /// Shell command that starts the server in the foreground, at the address of --url; it is started, and again after

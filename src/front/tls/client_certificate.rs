@@ -1,6 +1,6 @@
-//! Certificates that clients present in the TLS handshake (docs/rules.md#c-28). The handshake proves that the client has
-//! the private key. Whether the certificate is trusted, and for whom, is decided when a request is authenticated: the
-//! authorities belong to tenants, change at any time, and a rejected request can say why.
+//! Certificates that clients present in the TLS handshake (docs/rules.md#c-28). The handshake proves that the client
+//! has the private key. Whether the certificate is trusted, and for whom, is decided when a request is authenticated:
+//! the authorities belong to tenants, change at any time, and a rejected request can say why.
 
 use std::sync::Arc;
 

@@ -14,8 +14,8 @@ use crate::http::error::Result;
 use crate::http::paging::Listing;
 use crate::http::{RequestHead, reply};
 
-/// `GET /tenant/tenants/<tenant>/device-certificates`: returns a page of the certificates in the order in which the server
-/// learned of them. `user` selects those of one device.
+/// `GET /tenant/tenants/<tenant>/device-certificates`: returns a page of the certificates in the order in which the
+/// server learned of them. `user` selects those of one device.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ, and for another tenant; 422 for an invalid parameter.
@@ -49,8 +49,8 @@ pub async fn get(
     Ok(reply::found(media_type, &found, &head.links()))
 }
 
-/// `DELETE /tenant/tenants/<tenant>/device-certificates/<fingerprint>`: revokes a certificate. When the response is sent,
-/// the sessions of its device have ended here; other servers follow within the latency of the bus.
+/// `DELETE /tenant/tenants/<tenant>/device-certificates/<fingerprint>`: revokes a certificate. When the response is
+/// sent, the sessions of its device have ended here; other servers follow within the latency of the bus.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another tenant; 404 as for [`get`].

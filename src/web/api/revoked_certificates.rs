@@ -1,5 +1,5 @@
-//! `/tenant/tenants/<tenant>/trusted-certificates/<fingerprint>/revoked-certificates`: certificates that an authority has
-//! signed and that are not accepted any more (docs/rules.md#c-31).
+//! `/tenant/tenants/<tenant>/trusted-certificates/<fingerprint>/revoked-certificates`: certificates that an authority
+//! has signed and that are not accepted any more (docs/rules.md#c-31).
 
 use actix_web::HttpResponse;
 use platform_actors::Platform;
@@ -60,8 +60,8 @@ pub async fn create(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// `PUT …/crl`: revokes all certificates that a list of the authority names (RFC 5280), in PEM or DER. Certificates that
-/// an earlier list named stay revoked.
+/// `PUT …/crl`: revokes all certificates that a list of the authority names (RFC 5280), in PEM or DER. Certificates
+/// that an earlier list named stay revoked.
 ///
 /// # Errors
 /// The errors of [`create`]; 413 for more than 8 MiB; 422 for anything but a list that the authority signed.

@@ -1,5 +1,5 @@
-//! `/tenant/tenants/<tenant>/trusted-certificates`: the certificate authorities whose certificates log in the devices of
-//! a tenant (docs/rules.md#c-29). Such an authority can act as any device, and may register devices, so changing
+//! `/tenant/tenants/<tenant>/trusted-certificates`: the certificate authorities whose certificates log in the devices
+//! of a tenant (docs/rules.md#c-29). Such an authority can act as any device, and may register devices, so changing
 //! authorities takes the right to administer users.
 
 use std::sync::Arc;
@@ -48,7 +48,8 @@ pub(super) fn fingerprint(text: &str) -> Result<Fingerprint> {
     Ok(Fingerprint::parse_of_path(text, Noun::TrustedCertificate)?)
 }
 
-/// `GET /tenant/tenants/<tenant>/trusted-certificates`: returns a page of the authorities in the order of their creation.
+/// `GET /tenant/tenants/<tenant>/trusted-certificates`: returns a page of the authorities in the order of their
+/// creation.
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_READ, and for another tenant; 422 for an invalid parameter.
@@ -64,8 +65,8 @@ pub async fn list(
     listing.respond("certificates", &page)
 }
 
-/// `POST /tenant/tenants/<tenant>/trusted-certificates`: stores an authority. It is used when the tenant has proven that
-/// it has the private key; see [`issue_code`].
+/// `POST /tenant/tenants/<tenant>/trusted-certificates`: stores an authority. It is used when the tenant has proven
+/// that it has the private key; see [`issue_code`].
 ///
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another tenant; 409 for a certificate that the tenant has already,
@@ -167,8 +168,8 @@ pub async fn issue_code(
 /// the tenant has the private key. The authority is used from now on.
 ///
 /// # Errors
-/// 403 as for [`create`], 404 for an unknown authority, 409 when another tenant has proven to have the same key, 422 for
-/// another signature and without a code that is still valid.
+/// 403 as for [`create`], 404 for an unknown authority, 409 when another tenant has proven to have the same key, 422
+/// for another signature and without a code that is still valid.
 pub async fn prove(
     caller: Caller,
     head: RequestHead,

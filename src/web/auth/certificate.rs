@@ -22,8 +22,8 @@ impl Authenticator {
     /// Returns the caller of a certificate whose private key the client has.
     ///
     /// # Errors
-    /// [`ApiError::Certificate`] with the reason; `Forbidden` for a suspended tenant; `TooManyRequests`, `Unavailable` or
-    /// `Database`.
+    /// [`ApiError::Certificate`] with the reason; `Forbidden` for a suspended tenant; `TooManyRequests`, `Unavailable`
+    /// or `Database`.
     pub(super) async fn verify_certificate(
         &self,
         certificate: &ClientCertificate,
@@ -132,5 +132,5 @@ fn refused(
 ) -> ApiError {
     let user = user.unwrap_or("(unknown)");
     tracing::warn!(target: "platform::security", %tenant, user, %source, reason = %flaw, "certificate refused");
-    ApiError::Certificate(flaw.to_string())
+    ApiError::refused_certificate(flaw)
 }

@@ -193,8 +193,8 @@ impl Authenticator {
     }
 
     /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent requests with
-    /// the same credentials one verifies, and the others share the outcome, a caller or an error. So a fleet that shares
-    /// a wrong password makes one guess instead of thousands.
+    /// the same credentials one verifies, and the others share the outcome, a caller or an error. So a fleet that
+    /// shares a wrong password makes one guess instead of thousands.
     pub(super) async fn identify(
         &self,
         presented: &Presented<'_>,
@@ -319,7 +319,7 @@ impl Authenticator {
             }
             Presented::Unreadable => {
                 let reason = "the proxy did not send exactly one certificate that can be read";
-                return Err(ApiError::Certificate(reason.into()));
+                return Err(ApiError::refused_certificate(reason));
             }
         };
         let until = Instant::now() + REMEMBERED;

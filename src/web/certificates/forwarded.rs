@@ -7,8 +7,8 @@ use platform_front::tls::ClientCertificate;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
-/// Parses the value of the header: a byte sequence (`:base64:`) as of RFC 9440 and HAProxy, or percent-encoded PEM as of
-/// nginx, which may contain the certificates above that of the client. Returns `None` for anything else.
+/// Parses the value of the header: a byte sequence (`:base64:`) as of RFC 9440 and HAProxy, or percent-encoded PEM as
+/// of nginx, which may contain the certificates above that of the client. Returns `None` for anything else.
 pub(crate) fn parse_forwarded(value: &[u8]) -> Option<ClientCertificate> {
     let value = value.trim_ascii();
     let chain = match value.strip_prefix(b":").and_then(|value| value.strip_suffix(b":")) {

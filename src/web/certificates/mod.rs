@@ -1,6 +1,5 @@
 //! X.509: what certificates of authorities and devices state, whether an authority signed them, and certificates that
-//! the platform issues (docs/rules.md#c-28 to C-33). Who may log in with which certificate is decided in
-//! [`auth`](crate::auth).
+//! the platform issues (docs/rules.md#c-28 to C-33). [`auth`](crate::auth) decides which users they log in.
 
 pub(crate) mod authority;
 mod chain;

@@ -35,8 +35,8 @@ impl<'h> Presented<'h> {
         head.certificate().map(Self::Certificate)
     }
 
-    /// Returns the bytes by which equal credentials are recognized. They begin with the kind, so that no header is taken
-    /// for a certificate.
+    /// Returns the bytes by which equal credentials are recognized. They begin with the kind, so that no header is
+    /// taken for a certificate.
     pub(crate) fn parts(&self) -> (u8, &[u8]) {
         match self {
             Self::Header(header) => (0, header),

@@ -18,7 +18,7 @@ async fn certificate_of_a_trusted_authority_is_the_log_in_of_its_device() {
     let created =
         device.send("POST", "/inventory/managedObjects", &json!({"name": "pump"})).await.expect(201);
     assert_eq!(created["owner"], "device_pump-7");
-    let of_fast_lane = json!({"source": {"id": created["id"]}, "type": "t", "text": "x", "time": "2026-01-01T00:00:00Z", "severity": "MINOR"});
+    let of_fast_lane = alarm_of(created["id"].as_str().unwrap(), "t");
     device.send("POST", "/alarm/alarms", &of_fast_lane).await.expect(201);
     https.client().get(OWN).await.expect(401);
     let groups = https.admin().get("/user/main/users/device_pump-7/groups").await.expect(200);
@@ -137,8 +137,8 @@ async fn session_ticket_keeps_the_certificate() {
         let request =
             "GET /user/currentUser HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n";
         format!(
-            "(sleep 0.3; printf '{request}'; sleep 1) | openssl s_client -quiet -ign_eof -connect localhost:{port} -{how} \
-             {} {certificate} 2>/dev/null",
+            "(sleep 0.3; printf '{request}'; sleep 1) | openssl s_client -quiet -ign_eof -connect localhost:{port} \
+             -{how} {} {certificate} 2>/dev/null",
             sessions.display()
         )
     };

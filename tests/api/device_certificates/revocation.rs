@@ -10,7 +10,9 @@ const OWN: &str = "/inventory/managedObjects?pageSize=1";
 
 /// Begins a long poll of a device at a server, and returns it when it is held.
 async fn poll(device: &Curl) -> tokio::task::JoinHandle<Reply> {
-    let handshake = json!([{"channel": "/meta/handshake", "version": "1.0", "supportedConnectionTypes": ["long-polling"]}]);
+    let types = ["long-polling"];
+    let handshake =
+        json!([{"channel": "/meta/handshake", "version": "1.0", "supportedConnectionTypes": types}]);
     let shaken = device.send("POST", "/notification/realtime", &handshake).await.expect(200);
     let id = shaken[0]["clientId"].clone();
     let connect = json!([{"channel": "/meta/connect", "clientId": id, "connectionType": "long-polling"}]);

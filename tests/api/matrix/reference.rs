@@ -29,7 +29,7 @@ const FOR_OTHERS: [(&str, u16); 13] = [
     ("updateOptionEditable", 403),
     // Only users of tenant `management` vouch for others.
     ("confirmPossession", 403),
-    // The administrator is no device.
+    // The administrator is not a device.
     ("enrollDevice", 401),
     ("enrollDevice2", 401),
     ("reenrollDevice", 403),

@@ -49,6 +49,7 @@ documents! {
     blocks_about_tenants_print_what_is_shown: "docs/guide/tenants.md",
     blocks_about_applications_print_what_is_shown: "docs/guide/applications.md",
     blocks_about_tokens_print_what_is_shown: "docs/guide/tokens.md",
+    blocks_about_identity_print_what_is_shown: "docs/guide/identity.md",
     blocks_about_modules_print_what_is_shown: "docs/guide/modules.md",
     blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
     blocks_about_the_command_line_print_what_is_shown: "docs/guide/command-line.md",
@@ -137,8 +138,9 @@ fn fits(printed: &str, shown: &str) -> bool {
 /// A program that the blocks of this text need beside `platform`, and that is not installed.
 fn missing_program(text: &str) -> Option<&'static str> {
     let absent = |name: &&str| Command::new(name).arg("--version").output().is_err();
-    let needed =
-        ["curl", "sed", "python3", "node", "pg_basebackup"].into_iter().filter(|name| text.contains(name));
+    let needed = ["curl", "sed", "python3", "node", "openssl", "pg_basebackup"]
+        .into_iter()
+        .filter(|name| text.contains(name));
     ["bash"].into_iter().chain(needed).find(absent)
 }
 

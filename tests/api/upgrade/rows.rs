@@ -334,13 +334,13 @@ pub(super) const ROWS: &[Rows] = &[
     ),
     since(
         48,
-        "INSERT INTO trusted_certificates (tenant, fingerprint, name, enabled, registers, id_source, certificate, subject,
-            issuer, serial, not_before, not_after, subject_hash, key_hash, proven, issued_days, created_at)
+        "INSERT INTO trusted_certificates (tenant, fingerprint, name, enabled, registers, id_source, certificate,
+            subject, issuer, serial, not_before, not_after, subject_hash, key_hash, proven, issued_days, created_at)
             VALUES ('main', 'aa', 'factory', true, false, 'COMMON_NAME', 'x', 'CN=factory', 'CN=factory', '1', \
             '2026-03-01', '2036-03-01', '\\x00', '\\x00', true, 365, '2026-03-01');
         INSERT INTO authority_keys (key_hash, tenant) VALUES ('\\x00', 'main');
-        INSERT INTO device_certificates (tenant, fingerprint, user_name, authority, issuers, serials, subject, not_before,
-            not_after, created_at)
+        INSERT INTO device_certificates (tenant, fingerprint, user_name, authority, issuers, serials, subject,
+            not_before, not_after, created_at)
             VALUES ('main', 'bb', 'mia', 'aa', '{\\x00}', '{2}', 'CN=pump', '2026-03-01', '2036-03-01', '2026-03-01');
         INSERT INTO revoked_certificates (tenant, authority, issuer, serial, revoked_at)
             VALUES ('main', 'aa', '\\x00', '3', '2026-03-01')",

@@ -33,7 +33,7 @@ pub enum ApiError {
     Unauthorized,
     /// The gateway check found no valid access token (T-05).
     AccessToken(TokenFlaw),
-    /// The certificate of the client does not log in a device, for this reason (C-28).
+    /// The certificate of the client does not log in a device (C-28). The text says why.
     Certificate(String),
     /// Another error, whose body has the format of a particular interface.
     Shaped(Shape, Box<ApiError>),
@@ -140,6 +140,11 @@ impl ApiError {
     /// Returns the error with the body format of a particular interface.
     pub fn shaped(self, shape: Shape) -> Self {
         Self::Shaped(shape, Box::new(self))
+    }
+
+    /// Creates the error for a certificate that does not log in a device, with the reason as the end of a sentence.
+    pub fn refused_certificate(reason: impl std::fmt::Display) -> Self {
+        Self::Certificate(format!("The certificate of the client is refused: {reason}"))
     }
 
     /// Creates a 403 whose response contains the reason.

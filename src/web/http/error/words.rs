@@ -110,7 +110,6 @@ impl fmt::Display for ApiError {
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
             Self::AccessToken(flaw) => flaw.fmt(f),
-            Self::Certificate(reason) => write!(f, "The certificate of the client is refused: {reason}"),
             Self::Shaped(_, error) => error.fmt(f),
             Self::TooManyRequests { of, retry_after } => {
                 write!(f, "Too many {of}, try again in {retry_after} seconds")
@@ -120,9 +119,10 @@ impl fmt::Display for ApiError {
             Self::MethodNotAllowed { allow } => {
                 write!(f, "This method is not allowed here; allowed: {allow}")
             }
-            Self::NotAcceptable(message) | Self::UnsupportedMediaType(message) | Self::Http(_, message) => {
-                f.write_str(message)
-            }
+            Self::NotAcceptable(message)
+            | Self::UnsupportedMediaType(message)
+            | Self::Certificate(message)
+            | Self::Http(_, message) => f.write_str(message),
             Self::UnsupportedContentEncoding(given) => {
                 write!(f, "Unsupported Content-Encoding: {given}; allowed: identity, or no such header")
             }

@@ -68,8 +68,8 @@ pub struct IssuingAuthority {
 /// Stores an authority. One transaction.
 ///
 /// # Errors
-/// `Duplicate` for a certificate that the tenant trusts already, `Conflict` for too many; `QuotaExceeded`, `Unavailable`
-/// or `Database`.
+/// `Duplicate` for a certificate that the tenant trusts already, `Conflict` for too many; `QuotaExceeded`,
+/// `Unavailable` or `Database`.
 pub async fn insert_authority(
     database: &Database,
     by: &Administration,

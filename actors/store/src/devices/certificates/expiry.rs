@@ -1,5 +1,5 @@
-//! Certificates that are about to end, and the alarms about them (C-33). An alarm is claimed before it is raised, so that
-//! one of several servers raises it.
+//! Certificates that are about to end, and the alarms about them (C-33). An alarm is claimed before it is raised, so
+//! that one of several servers raises it.
 
 use platform_model::devices::trusted_certificate::Fingerprint;
 use platform_model::error::{Noun, Result};
