@@ -9,4 +9,5 @@ SELECT
         AND starts_with(name, 'device_')),
     (SELECT count(*) FROM users WHERE application IS NULL AND starts_with(password_hash, $2)
         AND NOT starts_with(name, 'device_')),
-    (SELECT count(*) FROM token_clients)
+    (SELECT count(*) FROM token_clients),
+    (SELECT count(*) FROM second_factors WHERE active)

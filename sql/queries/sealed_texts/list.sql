@@ -17,3 +17,6 @@ UNION ALL
 SELECT 'application user', u.tenant, u.application::text, u.duty, u.sealed_password
 FROM users u
 WHERE u.sealed_password IS NOT NULL
+UNION ALL
+SELECT 'second factor', f.tenant, f.user_name, '', f.sealed_secret
+FROM second_factors f

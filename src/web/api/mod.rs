@@ -36,6 +36,7 @@ pub mod operations;
 pub mod options;
 pub mod retention;
 pub mod roles;
+pub mod second_factor;
 pub mod sessions;
 pub mod statistics;
 pub mod subscriptions;

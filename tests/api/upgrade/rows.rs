@@ -332,4 +332,10 @@ pub(super) const ROWS: &[Rows] = &[
             VALUES ('main', 'mia', 'first', '\\x00', 'http://localhost:8080/event/events/1', '{}')",
         &[],
     ),
+    since(
+        47,
+        "INSERT INTO second_factors (tenant, user_name, sealed_secret, active, last_step, recovery_codes)
+            VALUES ('main', 'mia', '$gcm1$', true, 1, '{\\x00}')",
+        &[],
+    ),
 ];

@@ -22,6 +22,7 @@ pub mod streams;
 pub mod tenants;
 
 mod archive;
+pub mod authenticator;
 mod bayeux;
 mod changes;
 mod cluster;

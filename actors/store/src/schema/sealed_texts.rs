@@ -23,11 +23,14 @@ const RESOURCES_PASSWORD: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_resources_password.sql");
 const APPLICATION_USER: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_application_user.sql");
+const SECOND_FACTOR: &str = include_str!("../../../../sql/queries/sealed_texts/replace_second_factor.sql");
 const FORGET_OPTIONS: &str = include_str!("../../../../sql/queries/sealed_texts/forget_options.sql");
 const FORGET_DEVICE_CREDENTIALS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_device_credentials.sql");
 const FORGET_RESOURCES_PASSWORDS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_resources_passwords.sql");
+const FORGET_SECOND_FACTORS: &str =
+    include_str!("../../../../sql/queries/sealed_texts/forget_second_factors.sql");
 const LIST_LIVING: &str = include_str!("../../../../sql/queries/servers/list_living.sql");
 
 /// The kind of a sealed text.
@@ -43,6 +46,8 @@ pub enum SealedKind {
     ResourcesPassword,
     /// The password of a user of a microservice; the place is the id of the application and the duty of the user.
     ApplicationUser,
+    /// The secret of a second factor; the place is the user.
+    SecondFactor,
 }
 
 /// A sealed text with its place.
@@ -52,7 +57,7 @@ pub struct SealedText {
     pub kind: SealedKind,
     /// The tenant.
     pub tenant: String,
-    /// The category, the device or the application.
+    /// The category, the device, the application or the user.
     pub name: String,
     /// The key of the option or the duty of the user; otherwise empty.
     pub part: String,
@@ -74,7 +79,8 @@ pub struct Replacement {
 pub enum OldTexts {
     /// They are sealed again.
     Kept,
-    /// The old key is lost: options, credentials to collect and passwords of external resources are dropped.
+    /// The old key is lost: options, credentials to collect, passwords of external resources and second
+    /// factors are dropped.
     Lost,
 }
 
@@ -97,6 +103,8 @@ pub struct Lost {
     pub users: i64,
     /// Clients of access tokens whose secrets can no longer be verified.
     pub token_clients: i64,
+    /// Second factors of people.
+    pub second_factors: i64,
 }
 
 /// Counts what is lost with the key. Keyed hashes begin with `keyed`.
@@ -114,6 +122,7 @@ pub async fn count_lost(database: &Database, keyed: &str) -> Result<Lost> {
         devices: row.get(5),
         users: row.get(6),
         token_clients: row.get(7),
+        second_factors: row.get(8),
     })
 }
 
@@ -137,6 +146,7 @@ pub async fn replace_key(
         transaction.execute(FORGET_OPTIONS, &[&SECRET_KEYS]).await?;
         transaction.batch_execute(FORGET_DEVICE_CREDENTIALS).await?;
         transaction.batch_execute(FORGET_RESOURCES_PASSWORDS).await?;
+        transaction.batch_execute(FORGET_SECOND_FACTORS).await?;
     }
     let rows = transaction.query(LIST, &[&SECRET_KEYS]).await?;
     let mut replaced = 0;
@@ -187,6 +197,7 @@ fn sealed_text(row: &Row) -> Result<SealedText> {
         "application key" => SealedKind::ApplicationKey,
         "resources password" => SealedKind::ResourcesPassword,
         "application user" => SealedKind::ApplicationUser,
+        "second factor" => SealedKind::SecondFactor,
         other => return Err(Error::Invalid(format!("sealed text of the unknown kind {other}"))),
     };
     Ok(SealedText { kind, tenant: row.get(1), name: row.get(2), part: row.get(3), sealed: row.get(4) })
@@ -204,6 +215,7 @@ async fn store(transaction: &Transaction<'_>, text: &SealedText, new: &Replaceme
         SealedKind::ApplicationUser => {
             transaction.execute(APPLICATION_USER, &[tenant, name, part, sealed, hash]).await?
         }
+        SealedKind::SecondFactor => transaction.execute(SECOND_FACTOR, &[tenant, name, sealed]).await?,
     };
     Ok(())
 }
