@@ -1,10 +1,8 @@
 //! The second factor of people (docs/rules.md#c-27).
 
 use super::*;
-use crate::harness::authenticator::{code_of, step};
+use crate::harness::authenticator::{Person, SECRET, TOKENS, code_of, log_in_with, step};
 
-const SECRET: &str = "/user/currentUser/totpSecret";
-const TOKENS: &str = "/user/currentUser/tokens";
 const ME: &str = "/user/currentUser";
 const REQUIRED: &str = "security/Second Factor Required";
 const WRONG: &str = "security/Second Factor Wrong";
@@ -13,56 +11,9 @@ const NOT_SET_UP: &str = "security/Second Factor Not Set Up";
 const ROLES: [&str; 3] =
     ["ROLE_INVENTORY_READ", "ROLE_USER_MANAGEMENT_OWN_READ", "ROLE_USER_MANAGEMENT_OWN_ADMIN"];
 
-/// A person with a second factor.
-struct Person {
-    /// Sends the password alone.
-    basic: Caller,
-    secret: String,
-    /// The code that confirmed it.
-    confirmation: String,
-    recovery_codes: Vec<String>,
-}
-
-impl Person {
-    /// Creates a user with this name, who sets up a second factor.
-    async fn enrolled(server: &TestServer, name: &str) -> Self {
-        Self::of(server.user_with(name, &ROLES).await).await
-    }
-
-    /// Sets up the second factor of a user.
-    async fn of(basic: Caller) -> Self {
-        let secret = basic.create(SECRET, &json!({})).await["secret"].as_str().unwrap().to_owned();
-        let confirmation = code_of(&secret, step());
-        let confirmed = basic.create(&format!("{SECRET}/verify"), &json!({"code": confirmation})).await;
-        let codes = confirmed["recoveryCodes"].as_array().unwrap();
-        let recovery_codes = codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect();
-        Self { basic, secret, confirmation, recovery_codes }
-    }
-
-    /// Returns the next code, which counts already: the current one confirmed the second factor.
-    fn next_code(&self) -> String {
-        code_of(&self.secret, step() + 1)
-    }
-
-    /// Returns a code that counts neither now nor soon.
-    fn wrong_code(&self) -> String {
-        let near: Vec<_> = (step() - 3..step() + 20).map(|step| code_of(&self.secret, step)).collect();
-        (0..).map(|n| format!("{n:06}")).find(|code| !near.contains(code)).unwrap()
-    }
-
-    async fn log_in(&self, code: &str) -> Response {
-        log_in_with(&self.basic, code).await
-    }
-
-    /// Returns the person with a token.
-    async fn with_token(&self, code: &str) -> Caller {
-        let token = self.log_in(code).await.expect(201).json()["accessToken"].clone();
-        self.basic.with_token(token.as_str().unwrap())
-    }
-}
-
-async fn log_in_with(basic: &Caller, code: &str) -> Response {
-    basic.request("POST", TOKENS).accepting_json().json(&json!({})).header("TFAToken", code).send().await
+/// Creates a user with this name, who sets up a second factor.
+async fn enrolled(server: &TestServer, name: &str) -> Person {
+    Person::of(server.user_with(name, &ROLES).await).await
 }
 
 #[tokio::test]
@@ -103,7 +54,7 @@ async fn second_factor_counts_once_a_code_confirms_it_and_each_code_counts_once(
 #[tokio::test]
 async fn wrong_password_says_nothing_about_the_second_factor() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let wrong = server.caller("joe", "another-one");
 
     for response in [wrong.get(OBJECTS).await, log_in_with(&wrong, &joe.next_code()).await] {
@@ -155,7 +106,7 @@ async fn code_that_one_server_accepted_is_refused_by_another() {
 #[tokio::test]
 async fn recovery_code_counts_once_and_its_use_is_audited() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
 
     let typed = joe.recovery_codes[3].to_uppercase().replace('-', " ");
     let token = joe.with_token(&typed).await;
@@ -193,7 +144,7 @@ async fn after_five_wrong_codes_no_code_counts_at_any_server_for_a_while() {
 #[tokio::test]
 async fn wait_doubles_with_each_wrong_code() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let mut waits = Vec::new();
     for _ in 0..7 {
         server.execute("UPDATE second_factors SET next_at = now() WHERE tenant = $1", &[]).await;
@@ -216,7 +167,7 @@ async fn wrong_codes_delay_as_wrong_passwords_do_although_the_password_is_right(
         settings.limits.longest_guess_delay = Duration::from_secs(60);
     })
     .await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let guesser = joe.basic.from("192.0.2.1");
     for n in 0..2 {
         log_in_with(&guesser, &joe.wrong_code()).await.expect(401);
@@ -236,7 +187,7 @@ async fn wrong_codes_delay_as_wrong_passwords_do_although_the_password_is_right(
 #[tokio::test]
 async fn handshake_takes_the_code_with_the_password() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let token = joe.basic.authorization().unwrap();
     let authenticated =
         |tfa: Value| handshake(json!({"ext": {"com.platform.authn": {"token": token, "tfa": tfa}}}));
@@ -275,7 +226,7 @@ async fn setting_up_ends_sessions_that_the_password_alone_opened() {
 #[tokio::test]
 async fn person_changes_the_password_with_a_code_and_keeps_the_second_factor() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let new = json!({"password": "another-one"});
     joe.basic.put(ME, &new).await.expect(401);
 
@@ -290,7 +241,7 @@ async fn person_changes_the_password_with_a_code_and_keeps_the_second_factor() {
 #[tokio::test]
 async fn person_removes_its_second_factor_with_a_code() {
     let server = TestServer::shared().await;
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let token = joe.with_token(&joe.recovery_codes[0]).await;
     let remove = async |caller: &Caller, code: &str| {
         caller.request("DELETE", SECRET).header("TFAToken", code).send().await
@@ -314,7 +265,7 @@ async fn person_removes_its_second_factor_with_a_code() {
 #[tokio::test]
 async fn administrator_removes_the_second_factor_of_another_user() {
     let (server, admin) = TestServer::shared().await.with_admin();
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     let of = |name: &str| format!("/user/<tenant>/users/{name}/totpSecret");
     let mia = server.user_with("mia", &["ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_CREATE"]).await;
     mia.delete(&of("joe")).await.expect(403);
@@ -333,7 +284,7 @@ async fn administrator_removes_the_second_factor_of_another_user() {
 #[tokio::test]
 async fn disabled_user_stays_out_with_any_code() {
     let (server, admin) = TestServer::shared().await.with_admin();
-    let joe = Person::enrolled(&server, "joe").await;
+    let joe = enrolled(&server, "joe").await;
     admin.put("/user/<tenant>/users/joe", &json!({"enabled": false})).await.expect(200);
 
     for code in [joe.next_code(), joe.recovery_codes[0].clone()] {
