@@ -34,7 +34,9 @@ async fn second_factor_counts_once_a_code_confirms_it_and_each_code_counts_once(
 
     let joe = Person::of(joe).await;
 
-    assert_eq!(joe.basic.get(OBJECTS).await.expect(401).error(), REQUIRED);
+    for refused in [joe.basic.get(OBJECTS).await, joe.basic.post(REALTIME, &json!([])).await] {
+        assert_eq!(refused.expect(401).error(), REQUIRED);
+    }
     assert_eq!(joe.basic.post(TOKENS, &json!({})).await.expect(401).error(), REQUIRED);
     assert_eq!(joe.log_in(&joe.confirmation).await.expect(401).error(), WRONG);
     let code = joe.next_code();
