@@ -95,8 +95,8 @@ mod tests {
             (at - 61, None),
             (at - 31, Some(step)),
             (at, Some(step)),
-            (at + 29 + 30, Some(step)),
-            (at + 29 + 31, None),
+            (at + 28 + 30, Some(step)),
+            (at + 28 + 31, None),
         ] {
             assert_eq!(secret.step_of(code, now), expected, "{now}");
         }
