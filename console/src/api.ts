@@ -12,6 +12,8 @@ export class ApiError extends Error {
     /** The status of the response; 0 when there was none. */
     readonly status: number,
     message: string,
+    /** The member `error` of the response. */
+    readonly reason = "",
   ) {
     super(message);
   }
@@ -24,6 +26,8 @@ export interface Options {
   accept?: string;
   /** The value of `Authorization` instead of the token of the user who is logged in. */
   authorization?: string;
+  /** The code of the second factor. */
+  code?: string;
   /** Whether the browser keeps the cookie of the response. */
   keepsCookie?: boolean;
   signal?: AbortSignal;
@@ -39,6 +43,7 @@ async function send(method: string, path: string, options: Options): Promise<Res
   const headers: Record<string, string> = { Accept: options.accept ?? "application/json" };
   if (authorization) headers.Authorization = authorization;
   if (options.ifMatch) headers["If-Match"] = options.ifMatch;
+  if (options.code) headers.TFAToken = options.code;
   let body: BodyInit | undefined;
   if (options.body instanceof FormData || options.body instanceof Blob) body = options.body;
   else if (options.type) [body, headers["Content-Type"]] = [String(options.body), options.type];
@@ -56,12 +61,12 @@ async function send(method: string, path: string, options: Options): Promise<Res
   }
 }
 
-/** The server's message in the body of an error, or `undefined` if a proxy responded. */
-function messageOf(body: string): string | undefined {
+/** The body of an error; empty if a proxy responded. */
+function errorOf(body: string): { error?: string; message?: string } {
   try {
-    return JSON.parse(body).message;
+    return JSON.parse(body);
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -69,8 +74,8 @@ const CHANGED = "Somebody else has changed it meanwhile, so nothing was saved. C
 
 async function failure(response: Response): Promise<ApiError> {
   if (response.status === 412) return new ApiError(412, CHANGED);
-  const text = await response.text().catch(() => "");
-  return new ApiError(response.status, messageOf(text) ?? `${response.status} ${response.statusText}`);
+  const { error, message } = errorOf(await response.text().catch(() => ""));
+  return new ApiError(response.status, message ?? `${response.status} ${response.statusText}`, error);
 }
 
 /** A value as the server has it, with its `ETag`. */
@@ -119,10 +124,10 @@ export function upload<T>(path: string, file: File, progress: (part: number) => 
     request.onerror = () => reject(new ApiError(0, UNREACHABLE));
     request.onload = () => {
       if (request.status < 400) resolve(JSON.parse(request.responseText) as T);
-      else
-        reject(
-          new ApiError(request.status, messageOf(request.responseText) ?? `${request.status} ${request.statusText}`),
-        );
+      else {
+        const { message } = errorOf(request.responseText);
+        reject(new ApiError(request.status, message ?? `${request.status} ${request.statusText}`));
+      }
     };
     request.send(form);
   });

@@ -2,8 +2,10 @@
 // can read, and which is renewed while the console is used.
 
 import { ApiError, call, get, replacing, sessionOf } from "./api";
-import type { AccessToken } from "./reference";
+import type { AccessToken, RecoveryCodes, TotpSecret } from "./reference";
 import { basic, bearer, logOut, session } from "./session";
+
+export const WRONG_CODE = "The code is wrong or was used before. Wait for the next one.";
 
 /** A token is renewed no more often than this. */
 const SHORTEST_MS = 1000;
@@ -13,11 +15,19 @@ let renewal = 0;
 /** Whether a renewal is due, which waits until the tab is shown. */
 let isDue = false;
 
-/** Logs in with `tenant/user` or `user`. */
-export async function logIn(user: string, password: string): Promise<void> {
+/** The reasons for which the server refuses a right password. */
+export const CODE_MISSING = "security/Second Factor Required";
+export const CODE_WRONG = "security/Second Factor Wrong";
+export const NOT_SET_UP = "security/Second Factor Not Set Up";
+
+const SECRET = "/user/currentUser/totpSecret";
+
+/** Logs in with `tenant/user` or `user`, and with a code if the user has a second factor. */
+export async function logIn(user: string, password: string, code?: string): Promise<void> {
   const body = { name: `Console, ${navigator.platform || "a browser"}` };
   const made = await call<AccessToken>("POST", "/user/currentUser/tokens", {
     authorization: basic(user, password),
+    code,
     body,
   });
   const token = made.accessToken!;
@@ -49,17 +59,42 @@ export async function endLogIn(): Promise<void> {
   }
 }
 
+/** A second factor that no code has confirmed yet. */
+export interface Begun {
+  authorization: string;
+  secret: TotpSecret;
+}
+
+/** Requests the secret of a second factor, with the password. */
+export async function beginSetUp(user: string, password: string): Promise<Begun> {
+  const authorization = basic(user, password);
+  return { authorization, secret: await call<TotpSecret>("POST", SECRET, { authorization }) };
+}
+
+/** Confirms the second factor with a code, and returns the recovery codes. */
+export const confirmSetUp = ({ authorization }: Begun, code: string): Promise<string[]> =>
+  call<RecoveryCodes>("POST", `${SECRET}/verify`, { authorization, body: { code } }).then((made) => made.recoveryCodes);
+
+/** Removes the second factor, with a code. */
+export const removeSecondFactor = (code: string) => call("DELETE", SECRET, { authorization: authorizationNow(), code });
+
+/** A wrong code is no reason to end the log-in, as another 401 would be. */
+const authorizationNow = () => bearer(session.peek()!.token);
+
 /**
- * Changes the password of the user. All its tokens are revoked, so it logs in again with the new password.
+ * Changes the password of the user, with a code if it has a second factor. All its tokens are revoked, so it logs in
+ * again with the new password; with a second factor, it needs the next code for that.
  */
-export async function changePassword(present: string, password: string): Promise<void> {
+export async function changePassword(present: string, password: string, code?: string): Promise<void> {
   const { tenant, user } = session.peek()!;
   const name = `${tenant}/${user}`;
   replacing.on = true;
   try {
-    await call("PUT", "/user/currentUser", { authorization: basic(name, present), body: { password } });
+    await call("PUT", "/user/currentUser", { authorization: basic(name, present), code, body: { password } });
+    if (code) return logOut("Your password was changed. Log in with it and with the next code.");
     await logIn(name, password);
   } catch (error) {
+    if (error instanceof ApiError && error.reason === CODE_WRONG) throw new Error(WRONG_CODE);
     throw error instanceof ApiError && error.status === 401 ? new Error("The present password is wrong.") : error;
   } finally {
     replacing.on = false;

@@ -178,6 +178,7 @@ export type Group = {
   roles: RoleReferences;
   users: { self: Link; references: { self: Link; user: { id: string; userName: string; self: Link } }[] };
   devicePermissions: DevicePermissions;
+  secondFactor?: "REQUIRED";
   applications: unknown[];
   self: Link;
 };
@@ -382,6 +383,7 @@ export type Option = { self: Link; category: string; key: string; value: string 
 export type Owner = { self: Link; tenant: { id: string } };
 export type Position = number;
 export type Readiness = { status: "UP"; writes?: "REFUSED"; reason?: string; jobs?: BackgroundJob[] };
+export type RecoveryCodes = { self: Link; recoveryCodes: string[] };
 export type References = {
   self: Link;
   references: { self: Link; managedObject: { id: Id; name?: string; self: Link } }[];
@@ -525,6 +527,8 @@ export type TokenClient = {
   creationTime: Timestamp;
 };
 export type TokenScope = "READ" | "WRITE" | "READ WRITE";
+export type TotpActivity = { self: Link; isActive: boolean; recoveryCodes: number };
+export type TotpSecret = { self: Link; secret: string; uri: string };
 export type UsageStatistics = {
   day: Timestamp;
   requestCount: number;

@@ -15,8 +15,8 @@ use crate::api::{
     device_credentials, documentation, entry, error_page, event_binaries, events, groups,
     hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
     measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
-    operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
-    tenant_limits, tenants, token_clients, traces, user_tokens, users,
+    operation_diagnosis, operations, options, retention, roles, second_factor, sessions, statistics,
+    subscriptions, tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
 use crate::console::{self, single_sign_on};
@@ -132,15 +132,22 @@ fn parents() -> [Path; 2] {
     [at(block).get(inventory_parents::list), at(&format!("{block}/{{child}}")).get(inventory_parents::get)]
 }
 
-/// Returns the paths of the requesting user and of the access tokens that it requests for itself. The tokens work on a
-/// full disk, because an administrator logs in to make room.
-fn of_current_user() -> [Path; 3] {
+/// Returns the paths of the requesting user, of the access tokens that it requests for itself, and of second factors.
+/// The tokens work on a full disk, because an administrator logs in to make room.
+fn of_current_user() -> [Path; 7] {
     let tokens = at("/user/currentUser/tokens").get(user_tokens::list).without_room_too();
     let token = at("/user/currentUser/tokens/{id}").get(user_tokens::get).without_room_too();
     [
         at("/user/currentUser").get(current_user::get).put(current_user::update),
         tokens.post(user_tokens::create).delete(user_tokens::remove_all).reserved(),
         token.put(user_tokens::renew).delete(user_tokens::remove).reserved(),
+        at("/user/currentUser/totpSecret")
+            .post(second_factor::create)
+            .delete(second_factor::remove)
+            .reserved(),
+        at("/user/currentUser/totpSecret/verify").post(second_factor::verify).reserved(),
+        at("/user/currentUser/totpSecret/activity").get(second_factor::get).reserved(),
+        at("/user/{tenant}/users/{user}/totpSecret").delete(second_factor::remove_of_user),
     ]
 }
 

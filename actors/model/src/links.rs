@@ -187,6 +187,11 @@ impl Links {
         self.item("/user/currentUser/tokens", id)
     }
 
+    /// Returns the link of the second factor of the current user.
+    pub fn second_factor(&self) -> String {
+        format!("{}/user/currentUser/totpSecret", self.base)
+    }
+
     /// Returns the link of an event-processing module.
     pub fn module(&self, id: ModuleId) -> String {
         format!("{}/cep/modules/{id}", self.base)

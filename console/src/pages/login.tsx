@@ -2,9 +2,10 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { get } from "../api";
+import { ApiError, get } from "../api";
 import { asError } from "../load";
-import { logIn } from "../log_in";
+import { beginSetUp, type Begun, CODE_MISSING, CODE_WRONG, logIn, NOT_SET_UP, WRONG_CODE } from "../log_in";
+import { CodeField, SetUp } from "../parts/second_factor";
 import type { LoginOptionCollection } from "../reference";
 import { loggedOutBecause } from "../session";
 import { Field } from "../ui/kit";
@@ -13,6 +14,8 @@ export function LogIn() {
   const error = useSignal("");
   const busy = useSignal(false);
   const provider = useSignal<string | undefined>(undefined);
+  const asksCode = useSignal(false);
+  const begun = useSignal<Begun | null>(null);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = "Log in · platform";
@@ -28,13 +31,19 @@ export function LogIn() {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);
+    const [user, password] = [String(form.get("user")).trim(), String(form.get("password"))];
     [busy.value, error.value] = [true, ""];
     try {
-      await logIn(String(form.get("user")).trim(), String(form.get("password")));
+      await logIn(user, password, String(form.get("code") ?? "").trim());
       loggedOutBecause.value = "";
     } catch (failed) {
       const { status, message } = asError(failed);
-      error.value = status === 401 ? "User or password is wrong." : message;
+      const reason = failed instanceof ApiError ? failed.reason : "";
+      if (reason === CODE_MISSING) asksCode.value = true;
+      else if (reason === NOT_SET_UP)
+        begun.value = await beginSetUp(user, password).catch((problem) => ((error.value = problem.message), null));
+      else if (reason === CODE_WRONG) error.value = WRONG_CODE;
+      else error.value = status === 401 ? "User or password is wrong." : message;
     } finally {
       busy.value = false;
     }
@@ -57,6 +66,7 @@ export function LogIn() {
         <Field label="Password">
           <input name="password" type="password" autocomplete="current-password" required />
         </Field>
+        {asksCode.value && <CodeField isRequired={false} />}
         {error.value && (
           <p class="problem" role="alert">
             {error.value}
@@ -67,6 +77,12 @@ export function LogIn() {
         </button>
         {provider.value && <a href={provider.value}>Log in with the identity provider</a>}
       </form>
+      {begun.value && (
+        <section class="card" aria-label="Second factor">
+          <p>A group to which you belong requires a second factor. Set it up, and log in with the next code.</p>
+          <SetUp begun={begun.value} onDone={() => ([begun.value, asksCode.value] = [null, true])} />
+        </section>
+      )}
     </main>
   );
 }

@@ -5,7 +5,7 @@ WITH numbered AS (
     WHERE id = $1
     RETURNING id, last_group
 )
-INSERT INTO groups (tenant, id, name, description, roles, device_permissions)
-SELECT id, last_group, $2, $3, $4, $5
+INSERT INTO groups (tenant, id, name, description, roles, device_permissions, second_factor_required)
+SELECT id, last_group, $2, $3, $4, $5, $6
 FROM numbered
 RETURNING id

@@ -10,4 +10,5 @@ SELECT
     (SELECT count(*) FROM users WHERE application IS NULL AND starts_with(password_hash, $2)
         AND NOT starts_with(name, 'device_')),
     (SELECT count(*) FROM token_clients),
+    (SELECT count(*) FROM second_factors WHERE active),
     (SELECT count(*) FROM trusted_certificates WHERE sealed_key IS NOT NULL)

@@ -18,6 +18,9 @@ SELECT 'application user', u.tenant, u.application::text, u.duty, u.sealed_passw
 FROM users u
 WHERE u.sealed_password IS NOT NULL
 UNION ALL
+SELECT 'second factor', f.tenant, f.user_name, '', f.sealed_secret
+FROM second_factors f
+UNION ALL
 SELECT 'authority key', c.tenant, c.fingerprint, '', c.sealed_key
 FROM trusted_certificates c
 WHERE c.sealed_key IS NOT NULL

@@ -3,7 +3,7 @@ SELECT
     u.name, u.enabled, u.first_name, u.last_name, u.display_name, u.phone, u.email, u.owner, u.custom_properties,
     u.device_permissions, u.roles, u.password_changed_at,
     ARRAY(
-        SELECT json_build_array(g.id, g.name, g.description, g.device_permissions)
+        SELECT json_build_array(g.id, g.name, g.description, g.device_permissions, g.second_factor_required)
         FROM group_members m
         JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id
         WHERE m.tenant = u.tenant

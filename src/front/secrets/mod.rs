@@ -4,4 +4,5 @@ pub mod access_token;
 mod application_secrets;
 pub mod password;
 pub mod sealing;
+pub mod second_factor;
 pub mod secret_key;

@@ -71,6 +71,11 @@ pub fn place_of_application_user(tenant: impl Display, id: impl Display, purpose
     ["application user".into(), tenant.to_string(), format!("{id} {purpose}")]
 }
 
+/// Returns the place of the secret of a user's second factor.
+pub fn place_of_second_factor(tenant: impl Display, user: impl Display) -> [String; 3] {
+    ["second factor".into(), tenant.to_string(), user.to_string()]
+}
+
 /// Returns the place of the private key of a certificate authority of a tenant.
 pub fn place_of_authority_key(tenant: impl Display, fingerprint: impl Display) -> [String; 3] {
     ["certificate authority".into(), tenant.to_string(), fingerprint.to_string()]

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Read};
 use platform_front::config::{Password, Settings};
 use platform_front::secrets::password::{self, SecretKey};
 use platform_model::applications::application::{self, NewApplication, STANDARD};
-use platform_model::error::{Error, Result};
+use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ApplicationId, MANAGEMENT, TenantId};
 use platform_model::role::{self, Role};
 use platform_model::tenancy::tenant::{NewTenant, parse_domain};
@@ -139,8 +139,8 @@ pub async fn create_user(database: &Database, key: &SecretKey, user: &UserCreate
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
 }
 
-/// `platform admin user passwd`: sets a new password. Running servers drop cached credentials of the user and end
-/// its sessions.
+/// `platform admin user passwd`: sets a new password, and removes the second factor if that is lost, too. Running
+/// servers drop cached credentials of the user and end its sessions.
 ///
 /// # Errors
 /// `NotFound` for an unknown user.
@@ -149,7 +149,19 @@ pub async fn change_password(database: &Database, key: &SecretKey, user: &UserPa
     let secret = Secret::from_argument(user.password.as_ref())?;
     let by = by_operator(database, &id).await?;
     platform_store::users::changes::update_password(database, &by, &user.name, &secret.hash(key)).await?;
+    if user.remove_second_factor {
+        remove_second_factor(database, &id, &user.name).await?;
+    }
     Ok(NewUser { name: format!("{id}/{}", user.name), generated_password: secret.generated() })
+}
+
+/// Removes the second factor of a user, if it has one.
+async fn remove_second_factor(database: &Database, tenant: &TenantId, user: &str) -> Result<()> {
+    let by = by_operator(database, tenant).await?;
+    match platform_store::users::second_factors::delete_second_factor(database, &by, user).await {
+        Err(Error::NotFound { noun: Noun::SecondFactor, .. }) => Ok(()),
+        other => other,
+    }
 }
 
 /// Gives an administrator of a tenant a generated password; creates the user if it does not exist.

@@ -10,7 +10,7 @@ use platform_front::config::StoreSettings;
 use platform_front::secrets::password::{self, KEYED, SecretKey};
 use platform_front::secrets::sealing::{
     place_of_application_key, place_of_application_user, place_of_authority_key, place_of_device_credentials,
-    place_of_resources_password,
+    place_of_resources_password, place_of_second_factor,
 };
 use platform_front::secrets::secret_key::{self, FINGERPRINT, HASHING_KEY, promote, successor_file};
 use platform_model::applications::application::UserPurpose;
@@ -135,6 +135,7 @@ fn place_of(text: &SealedText) -> [String; 3] {
         SealedKind::ApplicationKey => place_of_application_key(name),
         SealedKind::ResourcesPassword => place_of_resources_password(name),
         SealedKind::ApplicationUser => place_of_application_user(tenant, name, part),
+        SealedKind::SecondFactor => place_of_second_factor(tenant, name),
         SealedKind::AuthorityKey => place_of_authority_key(tenant, name),
     }
 }
@@ -167,6 +168,7 @@ fn described(lost: &Lost) -> String {
             lost.users,
             "users with generated passwords cannot log in; `platform admin user passwd` gives new ones",
         ),
+        (lost.second_factors, "second factors are removed; their users must set them up again"),
         (lost.token_clients, "clients of access tokens have no valid secret; delete and create them again"),
         (lost.authorities, "certificate authorities issue nothing any more; tenants must make new ones"),
         (lost.applications, "applications get new keys"),

@@ -64,6 +64,9 @@ pub struct UserPasswd {
     /// Other users of this machine can see the arguments of a command; a pipe hides the password from them.
     #[arg(long)]
     pub password: Option<Password>,
+    /// Also remove the second factor of the user, who has lost it
+    #[arg(long)]
+    pub remove_second_factor: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -64,7 +64,8 @@ pub(super) async fn prepare_in(
     };
     if let (false, Some(chosen)) = (is_new, chosen) {
         let password = Some(chosen.parse().map_err(invalid)?);
-        let change = UserPasswd { tenant: TENANT.into(), name: ADMIN.into(), password };
+        let change =
+            UserPasswd { tenant: TENANT.into(), name: ADMIN.into(), password, remove_second_factor: false };
         administration::change_password(database, key, &change).await?;
     }
     let secret = password::generate();

@@ -6,7 +6,7 @@ use actix_web::HttpResponse;
 use platform_actors::Platform;
 use platform_model::users::user::{CurrentUser, User, UserPatch};
 
-use crate::auth::{AnyCaller, Authenticator, Caller};
+use crate::auth::{Authenticator, Caller, Oneself};
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
@@ -33,11 +33,10 @@ fn view(head: &RequestHead) -> Result<UserView> {
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_READ.
 pub async fn get(
-    caller: AnyCaller,
+    Oneself(caller): Oneself,
     head: RequestHead,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let AnyCaller(caller) = caller;
     if caller.application.is_none() {
         caller.owns_record()?;
     }
@@ -54,12 +53,13 @@ pub async fn get(
 /// # Errors
 /// 403 without ROLE_USER_MANAGEMENT_OWN_ADMIN; 422 for an invalid body or another user name.
 pub async fn update(
-    caller: Caller,
+    Oneself(caller): Oneself,
     head: RequestHead,
     body: UnreadBody,
     platform: Component<Platform>,
     authenticator: Component<Authenticator>,
 ) -> Result<HttpResponse> {
+    let caller = caller.beyond_bootstrap()?;
     let administration = caller.administers_oneself(&platform)?;
     head.check_mode()?;
     let view = view(&head)?;

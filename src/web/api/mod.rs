@@ -40,6 +40,7 @@ pub mod options;
 pub mod retention;
 pub mod revoked_certificates;
 pub mod roles;
+pub mod second_factor;
 pub mod sessions;
 pub mod statistics;
 pub mod subscriptions;

@@ -12,7 +12,7 @@ use platform_model::users::user_token::{
 };
 use platform_store::users::user_tokens::{self, Authenticated};
 
-use crate::auth::{Caller, access_token};
+use crate::auth::{Caller, Oneself, access_token};
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
@@ -38,13 +38,15 @@ pub async fn list(caller: Caller, head: RequestHead, platform: Component<Platfor
 /// because the token is never shown again.
 ///
 /// # Errors
-/// 401 when the password changed meanwhile, 403 for a caller that sent no password, 422 for an invalid body.
+/// 401 when the password changed meanwhile, and without a code for a user with a second factor (C-27); 403 for a caller
+/// that sent no password, 422 for an invalid body.
 pub async fn create(
-    caller: Caller,
+    Oneself(caller): Oneself,
     head: RequestHead,
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
+    let caller = caller.beyond_bootstrap()?.complete()?;
     let password = caller.password().ok_or_else(|| {
         ApiError::forbidden_because("a token is issued in exchange for a password, not for another token")
     })?;

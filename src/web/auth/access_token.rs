@@ -132,7 +132,7 @@ impl Authenticator {
         let hash = match proof {
             Proof::AccessToken { hash, .. } => hash,
             Proof::Certificate { fingerprint, .. } => return self.still_certified(&fingerprint).await,
-            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } => {
+            Proof::Password | Proof::PasswordAndCode | Proof::ClientId { .. } | Proof::Jwt { .. } => {
                 let valid = proof.expires().is_none_or(|expires| expires > Instant::now());
                 return Ok(valid.then_some(proof));
             }

@@ -79,6 +79,14 @@ impl Caller {
         self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
     }
 
+    /// Returns the authorization to change how the caller's own user logs in, which needs no role (C-27).
+    ///
+    /// # Errors
+    /// `Unavailable` when no id can be generated.
+    pub(crate) fn administers_log_in(&self, platform: &Platform) -> Result<Administration> {
+        self.administration(platform, self.tenant.clone(), UserAuthority::Everyone)
+    }
+
     /// Returns whether a path names the caller's own user.
     pub fn is_user(&self, tenant: &str, name: &str) -> bool {
         self.tenant.as_str() == tenant && *self.user == *name

@@ -7,7 +7,6 @@ use platform_front::secrets::password;
 use platform_front::telemetry;
 use platform_model::device_id::DeviceId;
 use platform_model::id::TenantId;
-use platform_model::origin::is_device_user;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::users::user::Account;
 use time::OffsetDateTime;
@@ -140,9 +139,7 @@ impl Authenticator {
     /// Returns whether a caller may use a password: devices, microservices and bootstrap users always may, and people
     /// unless their tenant has switched passwords off (C-26).
     async fn permits_password(&self, caller: &Caller) -> Result<bool> {
-        let is_machine =
-            is_device_user(&caller.user) || caller.application.is_some() || caller.is_bootstrap_user();
-        if is_machine {
+        if !caller.is_person() {
             return Ok(true);
         }
         let provider = self.identity_providers.find(&caller.tenant, &self.changes).await?;

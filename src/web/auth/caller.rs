@@ -10,13 +10,14 @@ use platform_model::access::{Api, Authority, DevicePermissions, Permission};
 use platform_model::applications::application::{ApplicationUser, UserPurpose};
 use platform_model::id::TenantId;
 use platform_model::links::Links;
-use platform_model::origin::{Origin, ProcessingMode};
+use platform_model::origin::{Origin, ProcessingMode, is_device_user};
 use platform_model::role::{self, RoleSet};
+use platform_model::users::second_factor::SecondFactor;
 use platform_model::users::token_client::{Scope, TokenHash};
 use platform_store::tenancy::tenant_limits::TenantLimits;
 use platform_store::users::access_tokens::Requested;
 
-use crate::http::error::{ApiError, Result};
+use crate::http::error::{ApiError, FactorFlaw, Result};
 use crate::http::head::Head;
 use crate::http::negotiation::processing_mode;
 use crate::http::{RequestHead, base};
@@ -32,7 +33,7 @@ pub struct Caller {
 }
 
 /// The identity of a caller.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     /// The tenant of the user.
     pub tenant: TenantId,
@@ -48,6 +49,8 @@ pub struct Identity {
     pub limits: Arc<TenantLimits>,
     /// The credentials by which the user was authenticated.
     pub(super) proof: Proof,
+    /// The second factor of the user (C-27).
+    pub(super) second_factor: SecondFactor,
     /// The hash of the stored form of the password, if the user has one.
     pub(super) password: Option<TokenHash>,
     /// The number of changes before the look-up; see [`Changes`](super::changes::Changes).
@@ -63,6 +66,8 @@ pub(crate) struct Requester(pub(crate) Arc<Identity>);
 pub(super) enum Proof {
     /// A password, valid until it changes.
     Password,
+    /// A password with a code of the second factor, which is good for one request or session (C-27).
+    PasswordAndCode,
     /// The id of a live session, which only its client knows (B-18a).
     ClientId {
         /// The expiry of the token that the session was opened with, if it was.
@@ -97,7 +102,7 @@ impl Proof {
     /// Returns the expiry; `None` if the proof does not expire.
     pub(super) fn expires(self) -> Option<Instant> {
         match self {
-            Self::Password => None,
+            Self::Password | Self::PasswordAndCode => None,
             Self::ClientId { expires } => expires,
             Self::Jwt { expires } | Self::AccessToken { expires, .. } | Self::Certificate { expires, .. } => {
                 Some(expires)
@@ -114,9 +119,11 @@ impl Identity {
     /// Returns the scope: everything, except for access tokens (T-06).
     pub fn scope(&self) -> Scope {
         match self.proof {
-            Proof::Password | Proof::ClientId { .. } | Proof::Jwt { .. } | Proof::Certificate { .. } => {
-                Scope::ALL
-            }
+            Proof::Password
+            | Proof::PasswordAndCode
+            | Proof::ClientId { .. }
+            | Proof::Jwt { .. }
+            | Proof::Certificate { .. } => Scope::ALL,
             Proof::AccessToken { scope, .. } => scope,
         }
     }
@@ -129,7 +136,12 @@ impl Identity {
     /// Returns the hash of the stored form of the password with which the user was authenticated; `None` for other
     /// credentials.
     pub(crate) fn password(&self) -> Option<TokenHash> {
-        self.password.filter(|_| matches!(self.proof, Proof::Password))
+        self.password.filter(|_| matches!(self.proof, Proof::Password | Proof::PasswordAndCode))
+    }
+
+    /// Returns whether the credentials are a password with a code of the second factor.
+    pub(crate) fn by_code(&self) -> bool {
+        matches!(self.proof, Proof::PasswordAndCode)
     }
 
     /// Returns whether the credentials are the token with this hash.
@@ -151,6 +163,25 @@ impl Identity {
     pub(crate) fn is_bootstrap_user(&self) -> bool {
         let of_service = self.application.is_some_and(|user| user.purpose == UserPurpose::Bootstrap);
         of_service || self.roles.has(role::DEVICE_BOOTSTRAP)
+    }
+
+    /// Returns whether this is a person: neither a device, nor a microservice, nor a bootstrap user.
+    pub(crate) fn is_person(&self) -> bool {
+        !is_device_user(&self.user) && self.application.is_none() && !self.is_bootstrap_user()
+    }
+
+    /// Returns why the credentials do not suffice, if so (C-27): a password without the code of a second factor that is
+    /// active; and, if one must be set up first, a password and what was given in exchange for it.
+    pub(super) fn flaw(&self) -> Option<FactorFlaw> {
+        let by_password =
+            matches!(self.proof, Proof::Password | Proof::PasswordAndCode | Proof::ClientId { .. });
+        match self.second_factor {
+            SecondFactor::Active if matches!(self.proof, Proof::Password) => Some(FactorFlaw::Missing),
+            SecondFactor::Owed if self.is_person() && (by_password || self.by_own_token()) => {
+                Some(FactorFlaw::Owed)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the remaining validity of the token; `None` for a password.
@@ -266,8 +297,19 @@ impl Caller {
         !self.is_bootstrap() && !self.is_service_bootstrap()
     }
 
-    pub(super) fn beyond_bootstrap(self) -> Result<Self> {
+    pub(crate) fn beyond_bootstrap(self) -> Result<Self> {
         if self.goes_beyond_bootstrap() { Ok(self) } else { Err(ApiError::forbidden()) }
+    }
+
+    /// Checks that nothing is missing besides the credentials (C-27).
+    ///
+    /// # Errors
+    /// `SecondFactor` says what is missing.
+    pub(crate) fn complete(self) -> Result<Self> {
+        match self.flaw() {
+            Some(flaw) => Err(ApiError::SecondFactor(flaw)),
+            None => Ok(self),
+        }
     }
 
     /// Checks that the scope permits listening to notifications, which is reading (T-06).

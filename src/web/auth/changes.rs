@@ -164,6 +164,7 @@ mod tests {
     use platform_actors::Names;
     use platform_model::access::DevicePermissions;
     use platform_model::role::RoleSet;
+    use platform_model::users::second_factor::SecondFactor;
     use platform_store::tenancy::tenant_limits::TenantLimits;
 
     use super::*;
@@ -187,6 +188,7 @@ mod tests {
             application: None,
             limits: Arc::new(TenantLimits::unlimited()),
             proof,
+            second_factor: SecondFactor::None,
             password: None,
             seen,
         }

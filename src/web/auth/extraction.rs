@@ -3,7 +3,7 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::http::header;
+use actix_web::http::header::{self, HeaderName};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev};
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, Map};
@@ -14,10 +14,13 @@ use super::Authenticator;
 use super::caller::{Caller, Requester};
 use super::cors::{self, Cors};
 use super::throttle::RequestSource;
-use crate::http::error::{ApiError, Result, TokenFlaw};
+use crate::http::error::{ApiError, FactorFlaw, Result, TokenFlaw};
 use crate::http::head::{Has, Head};
 use crate::http::presented::Presented;
 use crate::http::{RequestHead, application_key, authority, client_address};
+
+/// The header with the code of a second factor (C-27).
+static TFA_TOKEN: HeaderName = HeaderName::from_static("tfatoken");
 
 /// A request whose caller can be identified.
 pub trait CallerHead: Head + Has<Authenticator> + Has<Cors> {}
@@ -128,7 +131,7 @@ impl Caller {
     /// # Errors
     /// The errors of the extractor.
     pub(crate) fn known(head: &impl CallerHead) -> Option<Result<Self>> {
-        known(head).map(|caller| caller?.beyond_bootstrap())
+        known(head).map(|caller| caller?.beyond_bootstrap()?.complete())
     }
 
     /// Returns the device that a request without `Authorization` comes from, by its certificate. A request of a page of
@@ -146,7 +149,7 @@ impl Caller {
     /// # Errors
     /// The errors of the extractor.
     pub(crate) async fn of(head: &impl CallerHead) -> Result<Self> {
-        identify(head).await?.beyond_bootstrap()
+        identify(head).await?.beyond_bootstrap()?.complete()
     }
 }
 
@@ -156,7 +159,7 @@ impl FromRequest for Caller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::Request).map(|caller| caller?.beyond_bootstrap())
+        identified(request, Counting::Request).map(|caller| caller?.beyond_bootstrap()?.complete())
     }
 }
 
@@ -170,7 +173,8 @@ impl FromRequest for Listener {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::ByHandler).map(|caller| caller?.beyond_bootstrap().map(Self))
+        identified(request, Counting::ByHandler)
+            .map(|caller| Ok(Self(caller?.beyond_bootstrap()?.complete()?)))
     }
 }
 
@@ -184,6 +188,41 @@ impl FromRequest for AnyCaller {
     type Future = Map<Identified, fn(Result<Caller>) -> Result<Self>>;
 
     fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
-        identified(request, Counting::Request).map(|caller| caller.map(Self))
+        identified(request, Counting::Request).map(|caller| Ok(Self(caller?.complete()?)))
     }
+}
+
+/// An authenticated user, including bootstrap users, on the paths with which users manage their own log-in: a password
+/// suffices there although a second factor must be set up first, and with a second factor the header `TFAToken` may
+/// complete it (C-27). Handlers check what else they need.
+#[derive(Debug, Clone)]
+pub struct Oneself(pub Caller);
+
+impl FromRequest for Oneself {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self>>;
+
+    fn from_request(request: &HttpRequest, _: &mut dev::Payload) -> Self::Future {
+        let (identified, request) = (identified(request, Counting::Request), request.clone());
+        Box::pin(async move {
+            let caller = identified.await?;
+            let (authenticator, head) = (request.state::<Authenticator>(), RequestHead::of(&request));
+            let source = RequestSource::of(client_address(&request));
+            let proving = authenticator.prove(caller, code(&request), source);
+            let caller = tokio::select! {
+                biased;
+                caller = proving => caller?,
+                () = head.client_left() => return Err(ApiError::Unauthorized),
+            };
+            match caller.flaw() {
+                Some(FactorFlaw::Missing) => Err(ApiError::SecondFactor(FactorFlaw::Missing)),
+                _ => Ok(Self(caller)),
+            }
+        })
+    }
+}
+
+/// Returns the code of a second factor that a request carries; a value that is not text cannot be one.
+pub(crate) fn code(head: &impl Head) -> Option<&str> {
+    head.header(&TFA_TOKEN).map(|value| std::str::from_utf8(value).unwrap_or_default())
 }

@@ -21,6 +21,7 @@ mod limits_token;
 mod objects;
 mod rate_limit;
 mod rsa;
+mod second_factor;
 mod throttle;
 
 use std::sync::Arc;
@@ -55,7 +56,8 @@ use throttle::Throttle;
 use caller::Proof;
 pub(crate) use caller::Requester;
 pub use caller::{Caller, Identity};
-pub use extraction::{AnyCaller, CallerHead, Listener};
+pub(crate) use extraction::code;
+pub use extraction::{AnyCaller, CallerHead, Listener, Oneself};
 pub use rate_limit::RateLimit;
 pub use rsa::check_public_key;
 pub use throttle::RequestSource;
@@ -181,15 +183,22 @@ impl Authenticator {
         self.application_keys.find(key).await
     }
 
-    /// Authenticates the caller of an `Authorization` header. `host` is the host the request was sent to,
-    /// `source` its origin.
+    /// Authenticates the caller of an `Authorization` header, with the code of a second factor if the client sent one.
+    /// `host` is the host the request was sent to, `source` its origin.
     ///
     /// # Errors
-    /// `Unauthorized` for invalid credentials; `Forbidden` for a suspended tenant, for a bare user name on a
-    /// host named like a tenant's id (C-01), and for the bootstrap user (N-09); `TooManyRequests` when too
-    /// many guesses are waiting already.
-    pub async fn authenticate(&self, header: &[u8], host: &str, source: RequestSource) -> Result<Caller> {
-        self.identify(&Presented::Header(header), host, source).await?.beyond_bootstrap()
+    /// `Unauthorized` for invalid credentials; `SecondFactor` if they do not suffice (C-27); `Forbidden` for a
+    /// suspended tenant, for a bare user name on a host named like a tenant's id (C-01), and for the bootstrap user
+    /// (N-09); `TooManyRequests` when too many guesses are waiting already.
+    pub async fn authenticate(
+        &self,
+        header: &[u8],
+        code: Option<&str>,
+        host: &str,
+        source: RequestSource,
+    ) -> Result<Caller> {
+        let caller = self.identify(&Presented::Header(header), host, source).await?;
+        self.prove(caller, code, source).await?.beyond_bootstrap()?.complete()
     }
 
     /// Authenticates as [`Authenticator::authenticate`] does, but also bootstrap users. Of concurrent requests with
@@ -266,7 +275,8 @@ impl Authenticator {
         let seen = self.changes.now();
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
         let Some((user, status)) = found.filter(|(user, _)| user.enabled) else { return Ok(None) };
-        Ok(self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap).ok())
+        let caller = self.admit(user, status, proof, seen).and_then(Caller::beyond_bootstrap);
+        Ok(caller.and_then(Caller::complete).ok())
     }
 
     /// Waits for wrong passwords at this server, and tells the other servers about them.
@@ -374,6 +384,7 @@ impl Authenticator {
                 permissions: user.permissions,
                 application: user.application,
                 proof,
+                second_factor: user.second_factor,
                 seen,
             })),
         }

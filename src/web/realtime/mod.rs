@@ -29,7 +29,7 @@ use platform_model::error::Error;
 use platform_model::links::Links;
 use platform_model::naming::naming;
 use platform_model::realtime::bayeux::channel::Endpoint;
-use platform_model::realtime::bayeux::{Advice, Batch, Reply, RequestMessage, error};
+use platform_model::realtime::bayeux::{Advice, Batch, HandshakeCredentials, Reply, RequestMessage, error};
 use platform_store::tenancy::tenant_limits::Counted;
 use tokio::time::Instant;
 
@@ -186,9 +186,9 @@ impl Exchange<'_> {
     /// Starts a session for the caller (B-08).
     async fn handshake(&mut self, message: &RequestMessage<'_>, replies: &mut Replies) -> Result<()> {
         let channel = "/meta/handshake";
-        if let Some(token) = message.authentication_token(&naming().authentication_extension) {
+        if let Some(credentials) = message.credentials(&naming().authentication_extension) {
             // This future is boxed because most clients send their credentials with the request instead.
-            match Box::pin(self.authenticate(&token)).await {
+            match Box::pin(self.authenticate(&credentials)).await {
                 Ok(caller) => *self.caller = Some(caller),
                 Err(error) => {
                     *self.caller = None;
@@ -245,16 +245,16 @@ impl Exchange<'_> {
     }
 
     /// Authenticates the token, which has the format of the value after `Basic` in an `Authorization` header (B-19),
-    /// or of a whole header with `Bearer`.
-    async fn authenticate(&self, token: &str) -> Result<Caller> {
-        let token = token.trim();
+    /// or of a whole header with `Bearer`. A code of the second factor completes a password (C-27).
+    async fn authenticate(&self, credentials: &HandshakeCredentials) -> Result<Caller> {
+        let token = credentials.token.trim();
         // An access token or a JWT names its scheme (T-10).
         let header = match token.strip_prefix("Bearer ") {
             Some(_) => token.to_owned(),
             None => format!("Basic {}", token.strip_prefix("Basic ").unwrap_or(token)),
         };
-        let caller =
-            self.realtime.authenticator.authenticate(header.as_bytes(), self.host, self.source).await?;
+        let (authenticator, code) = (&self.realtime.authenticator, credentials.code.as_deref());
+        let caller = authenticator.authenticate(header.as_bytes(), code, self.host, self.source).await?;
         let caller = caller.able_to_listen()?;
         if matches!(self.transport, Transport::Socket(..)) {
             // The socket is counted for this caller when the messages of its frame are processed.

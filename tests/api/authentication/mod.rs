@@ -3,6 +3,7 @@
 mod identity_provider;
 mod jwt;
 mod open_connections;
+mod second_factor;
 mod single_sign_on;
 mod throttling;
 

@@ -18,7 +18,7 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
 /// tenant.
-const FOR_OTHERS: [(&str, u16); 13] = [
+const FOR_OTHERS: [(&str, u16); 14] = [
     // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
@@ -38,6 +38,8 @@ const FOR_OTHERS: [(&str, u16); 13] = [
     ("uploadRevocationList", 422),
     // The client of the example does not exist.
     ("createAccessToken", 401),
+    // This user has requested no secret.
+    ("verifyOwnTotpSecret", 404),
 ];
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 use rustix::process::Signal;
 
 use super::*;
+use crate::harness::authenticator::Person;
 
 /// Runs a command that must succeed and returns what it printed.
 fn succeed(directory: &std::path::Path, arguments: &[&str], input: &str) -> String {
@@ -126,6 +127,23 @@ async fn new_password_from_a_pipe_counts_at_once_and_ends_sessions() {
     let mia = Caller::new(program.base(), Some(("mia", "second-secret")));
     assert_eq!(mia.get("/alarm/alarms").await.status, 200);
     assert!(!mia.resume(&session.client).is_known().await, "the session has ended");
+}
+
+#[tokio::test]
+async fn operator_removes_a_lost_second_factor_with_the_password() {
+    let directory = scratch_with_data();
+    let program = Program::serve(directory.path());
+    let arguments = ["admin", "user", "create", "main", "mia", "--role", "ROLE_ALARM_READ"];
+    succeed(directory.path(), &arguments, "first-secret\n");
+    Person::of(Caller::new(program.base(), Some(("mia", "first-secret")))).await;
+    let passwd = ["admin", "user", "passwd", "main", "mia", "--remove-second-factor"];
+    succeed(directory.path(), &passwd[..5], "second-secret\n");
+    assert_eq!(status(&program, "mia", "second-secret").await, 401, "a password alone removes none");
+
+    for password in ["third-secret", "last-secret"] {
+        succeed(directory.path(), &passwd, &format!("{password}\n"));
+        assert_eq!(status(&program, "mia", password).await, 200);
+    }
 }
 
 /// Gives a user of tenant `main` another password while the server is paused. Returns the command once it has printed

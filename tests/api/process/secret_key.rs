@@ -8,6 +8,7 @@ use platform_front::secrets::password::SecretKey;
 use rustix::process::Signal;
 
 use super::*;
+use crate::harness::authenticator::{Person, log_in_with};
 
 const OPTION: [&str; 3] = ["main", "mail", "credentials.password"];
 const APPLICATIONS: &str = "/application/applications";
@@ -208,4 +209,32 @@ async fn deployment_goes_on_without_a_lost_key() {
         after.iter().zip(&before).all(|(after, before)| after.is_string() && after != before),
         "{after:?}"
     );
+}
+
+#[tokio::test]
+async fn second_factors_survive_a_rotation_and_are_removed_with_a_lost_key() {
+    let (scratch, database) = (scratch(), TestDatabase::create().await);
+    let (directory, file) = (scratch.path(), key_file(&database, scratch.path()));
+    let server = Program::serve_with(command(&database, directory, &[]));
+    let create =
+        ["admin", "user", "create", "main", "mia", "--password", "mias-secret", "--role", "ROLE_ALARM_READ"];
+    succeed(&database, directory, &create);
+    let mia = Person::of(Caller::new(server.base(), Some(("main/mia", "mias-secret")))).await;
+    stop(server).await;
+
+    succeed(&database, directory, &["admin", "secret", "rotate"]);
+
+    let server = Program::serve_with(command(&database, directory, &[]));
+    let basic = Caller::new(server.base(), Some(("main/mia", "mias-secret")));
+    log_in_with(&basic, &mia.next_code()).await.expect(201);
+    log_in_with(&basic, &mia.recovery_codes[0]).await.expect(201);
+    stop(server).await;
+
+    fs::remove_file(&file).unwrap();
+    let said = succeed(&database, directory, &["admin", "secret", "forget", "--yes"]);
+    assert!(said.contains("1 second factors are removed"), "{said}");
+    let server = Program::serve_with(command(&database, directory, &[]));
+    let basic = Caller::new(server.base(), Some(("main/mia", "mias-secret")));
+    assert_eq!(basic.get(ALARMS).await.status, 200, "the password that mia chose stays");
+    stop(server).await;
 }

@@ -37,6 +37,8 @@ async fn fill(server: &TestServer, tenant: &str) {
         "INSERT INTO user_tokens (tenant, id, user_name, hash, name, scope, created_at, expires_at, ends_at) \
             SELECT $1, n::text, 'user1', ($1 || n)::bytea, 'x', '{READ}', now(), now() + interval '1 hour', \
             now() + interval '1 hour' FROM generate_series(1, 2500) n",
+        "INSERT INTO second_factors (tenant, user_name, sealed_secret) \
+            SELECT $1, 'user' || n, 'x' FROM generate_series(1, 2500) n",
         "INSERT INTO idempotency_keys (tenant, user_name, key, request, response) \
             SELECT $1, 'user1', n::text, 'x', '{}' FROM generate_series(1, 2500) n",
         "INSERT INTO trusted_certificates (tenant, fingerprint, name, enabled, registers, id_source, certificate, \

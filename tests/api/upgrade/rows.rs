@@ -333,6 +333,12 @@ pub(super) const ROWS: &[Rows] = &[
         &[],
     ),
     since(
+        47,
+        "INSERT INTO second_factors (tenant, user_name, sealed_secret, active, last_step, recovery_codes)
+            VALUES ('main', 'mia', '$gcm1$', true, 1, '{\\x00}')",
+        &[],
+    ),
+    since(
         48,
         "INSERT INTO trusted_certificates (tenant, fingerprint, name, enabled, registers, id_source, certificate,
             subject, issuer, serial, not_before, not_after, subject_hash, key_hash, proven, issued_days, created_at)

@@ -20,6 +20,7 @@ import * as lists from "./flows/lists.mjs";
 import * as management from "./flows/management.mjs";
 import * as people from "./flows/people.mjs";
 import * as quiet from "./flows/quiet.mjs";
+import * as secondFactor from "./flows/second_factor.mjs";
 import * as singleSignOn from "./flows/single_sign_on.mjs";
 import * as snapshots from "./flows/snapshots.mjs";
 import * as tools from "./flows/tools.mjs";
@@ -30,7 +31,7 @@ import { Stage } from "./stage.mjs";
 const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--only <part of a flow's name>] [--part <1 or 2>] [--files <directory>]";
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
-  1: { ...people, ...watching, ...finding, ...lists, ...figures, ...snapshots, ...logIn, ...singleSignOn },
+  1: { ...people, ...watching, ...finding, ...lists, ...figures, ...snapshots, ...logIn, ...secondFactor, ...singleSignOn },
   2: { ...management, ...administration, ...consumers, ...quiet, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };

@@ -23,6 +23,7 @@ pub mod streams;
 pub mod tenants;
 
 mod archive;
+pub mod authenticator;
 mod bayeux;
 mod changes;
 mod cluster;

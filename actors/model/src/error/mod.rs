@@ -61,6 +61,8 @@ pub enum Noun {
     TokenClient,
     /// An access token that a user requested for itself.
     AccessToken,
+    /// The second factor of a user.
+    SecondFactor,
     /// An event-processing module.
     Module,
     /// A retention rule.
@@ -107,6 +109,7 @@ impl fmt::Display for Noun {
             Self::Subscription => "subscription",
             Self::TokenClient => "token client",
             Self::AccessToken => "access token",
+            Self::SecondFactor => "second factor",
             Self::Module => "module",
             Self::RetentionRule => "retention rule",
             Self::Session => "session",

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::id::{GroupId, TenantId};
 use crate::links::{Linked, Links};
 use crate::role::{self, RoleHolder, RoleSet};
+use crate::users::second_factor::SecondFactorRule;
 
 /// The group of the administrators of a tenant, which always has a member who can log in (U-15).
 pub const ADMINS: &str = "admins";
@@ -36,6 +37,8 @@ pub struct Group {
     pub roles: RoleSet,
     /// The device permissions of members (U-12).
     pub permissions: DevicePermissions,
+    /// Whether members need a second factor (C-27).
+    pub second_factor: SecondFactorRule,
     /// The first members by name; `None` in collections, whose references stay empty (U-02).
     pub users: Option<Vec<Arc<str>>>,
 }
@@ -93,6 +96,10 @@ impl Serialize for Linked<'_, Group> {
         serialize_references(&mut map, "roles", format!("{link}/roles"), &roles, links)?;
         serialize_references(&mut map, "users", format!("{link}/users"), &users, links)?;
         map.serialize_entry("devicePermissions", &group.permissions)?;
+        // Other groups look as clients of the field know them.
+        if group.second_factor.is_required() {
+            map.serialize_entry("secondFactor", &group.second_factor.to_string())?;
+        }
         // Groups have no applications, but some clients fail without the list.
         map.serialize_entry("applications", &[(); 0])?;
         map.serialize_entry("self", &link)?;
@@ -169,6 +176,8 @@ pub struct NewGroup {
     pub description: Option<String>,
     /// See [`Group::permissions`].
     pub permissions: DevicePermissions,
+    /// See [`Group::second_factor`].
+    pub second_factor: SecondFactorRule,
 }
 
 impl NewGroup {
@@ -177,12 +186,13 @@ impl NewGroup {
     /// # Errors
     /// `Invalid` names the invalid or absent member.
     pub fn parse(mut body: Body) -> Result<Self> {
-        let GroupPatch { name, description, permissions } = GroupPatch::take_from(&mut body)?;
+        let GroupPatch { name, description, permissions, second_factor } = GroupPatch::take_from(&mut body)?;
         let name = name.ok_or_else(|| {
             Error::Invalid("Following mandatory fields should be included: name".to_owned())
         })?;
         let permissions = permissions.unwrap_or_default();
-        Ok(Self { name, description: description.flatten(), permissions })
+        let second_factor = second_factor.unwrap_or_default();
+        Ok(Self { name, description: description.flatten(), permissions, second_factor })
     }
 }
 
@@ -195,6 +205,8 @@ pub struct GroupPatch {
     pub description: Option<Option<String>>,
     /// The new device permissions; `null` removes all of them.
     pub permissions: Option<DevicePermissions>,
+    /// Whether members need a second factor; `null` means that they do not.
+    pub second_factor: Option<SecondFactorRule>,
 }
 
 impl GroupPatch {
@@ -215,8 +227,17 @@ impl GroupPatch {
             Some(raw) => DevicePermissions::parse(&raw),
             None => Ok(DevicePermissions::default()),
         });
+        let second_factor = body.take_nullable("secondFactor").map(|raw| match raw {
+            Some(raw) => SecondFactorRule::parse(&text("secondFactor", &raw, MAX_SHORT_TEXT)?),
+            None => Ok(SecondFactorRule::Optional),
+        });
         body.ignore(&SERVER_MEMBERS);
-        Ok(Self { name, description: description.transpose()?, permissions: permissions.transpose()? })
+        Ok(Self {
+            name,
+            description: description.transpose()?,
+            permissions: permissions.transpose()?,
+            second_factor: second_factor.transpose()?,
+        })
     }
 }
 

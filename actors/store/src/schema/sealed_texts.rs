@@ -23,6 +23,7 @@ const RESOURCES_PASSWORD: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_resources_password.sql");
 const APPLICATION_USER: &str =
     include_str!("../../../../sql/queries/sealed_texts/replace_application_user.sql");
+const SECOND_FACTOR: &str = include_str!("../../../../sql/queries/sealed_texts/replace_second_factor.sql");
 const AUTHORITY_KEY: &str = include_str!("../../../../sql/queries/sealed_texts/replace_authority_key.sql");
 const FORGET_AUTHORITY_KEYS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_authority_keys.sql");
@@ -31,6 +32,8 @@ const FORGET_DEVICE_CREDENTIALS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_device_credentials.sql");
 const FORGET_RESOURCES_PASSWORDS: &str =
     include_str!("../../../../sql/queries/sealed_texts/forget_resources_passwords.sql");
+const FORGET_SECOND_FACTORS: &str =
+    include_str!("../../../../sql/queries/sealed_texts/forget_second_factors.sql");
 const LIST_LIVING: &str = include_str!("../../../../sql/queries/servers/list_living.sql");
 
 /// The kind of a sealed text.
@@ -46,6 +49,8 @@ pub enum SealedKind {
     ResourcesPassword,
     /// The password of a user of a microservice; the place is the id of the application and the duty of the user.
     ApplicationUser,
+    /// The secret of a second factor; the place is the user.
+    SecondFactor,
     /// The private key of a certificate authority of a tenant, by its fingerprint.
     AuthorityKey,
 }
@@ -57,7 +62,7 @@ pub struct SealedText {
     pub kind: SealedKind,
     /// The tenant.
     pub tenant: String,
-    /// The category, the device or the application.
+    /// The category, the device, the application or the user.
     pub name: String,
     /// The key of the option or the duty of the user; otherwise empty.
     pub part: String,
@@ -79,7 +84,8 @@ pub struct Replacement {
 pub enum OldTexts {
     /// They are sealed again.
     Kept,
-    /// The old key is lost: options, credentials to collect and passwords of external resources are dropped.
+    /// The old key is lost: options, credentials to collect, passwords of external resources and second
+    /// factors are dropped.
     Lost,
 }
 
@@ -102,6 +108,8 @@ pub struct Lost {
     pub users: i64,
     /// Clients of access tokens whose secrets can no longer be verified.
     pub token_clients: i64,
+    /// Second factors of people.
+    pub second_factors: i64,
     /// Certificate authorities that can no longer issue certificates.
     pub authorities: i64,
 }
@@ -121,7 +129,8 @@ pub async fn count_lost(database: &Database, keyed: &str) -> Result<Lost> {
         devices: row.get(5),
         users: row.get(6),
         token_clients: row.get(7),
-        authorities: row.get(8),
+        second_factors: row.get(8),
+        authorities: row.get(9),
     })
 }
 
@@ -145,6 +154,7 @@ pub async fn replace_key(
         transaction.execute(FORGET_OPTIONS, &[&SECRET_KEYS]).await?;
         transaction.batch_execute(FORGET_DEVICE_CREDENTIALS).await?;
         transaction.batch_execute(FORGET_RESOURCES_PASSWORDS).await?;
+        transaction.batch_execute(FORGET_SECOND_FACTORS).await?;
         transaction.batch_execute(FORGET_AUTHORITY_KEYS).await?;
     }
     let rows = transaction.query(LIST, &[&SECRET_KEYS]).await?;
@@ -196,6 +206,7 @@ fn sealed_text(row: &Row) -> Result<SealedText> {
         "application key" => SealedKind::ApplicationKey,
         "resources password" => SealedKind::ResourcesPassword,
         "application user" => SealedKind::ApplicationUser,
+        "second factor" => SealedKind::SecondFactor,
         "authority key" => SealedKind::AuthorityKey,
         other => return Err(Error::Invalid(format!("sealed text of the unknown kind {other}"))),
     };
@@ -215,6 +226,7 @@ async fn store(transaction: &Transaction<'_>, text: &SealedText, new: &Replaceme
         SealedKind::ApplicationUser => {
             transaction.execute(APPLICATION_USER, &[tenant, name, part, sealed, hash]).await?
         }
+        SealedKind::SecondFactor => transaction.execute(SECOND_FACTOR, &[tenant, name, sealed]).await?,
     };
     Ok(())
 }

@@ -211,7 +211,7 @@ fn check_change(administration: &Administration, before: &User, after: &User) ->
 /// Checks that a caller may set the password of a user. The caller can then log in as that user, so the caller must
 /// be able to grant all rights of the user: an administrator may have given a sub-user more rights than its owner
 /// has.
-async fn check_take_over(
+pub(super) async fn check_take_over(
     client: &impl GenericClient,
     administration: &Administration,
     name: &str,

@@ -12,6 +12,7 @@ use platform_model::limits::MAX_PAGE_SIZE;
 use platform_model::page::{Page, PageRequest, Position};
 use platform_model::role::{self, Role, RoleSet};
 use platform_model::users::group::{ADMINS, Group, GroupPatch, NewGroup, default_groups, is_protected};
+use platform_model::users::second_factor::SecondFactorRule;
 use platform_model::users::user::Administration;
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
@@ -22,7 +23,7 @@ use crate::applications::roles;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Announcements, Change, Holders, Names, RightsChange, change};
-use crate::users::audit::{changed, record};
+use crate::users::audit::{changed, changed_text, record};
 use crate::users::changes::shift;
 use crate::users::group_members;
 
@@ -40,7 +41,7 @@ const DELETE: &str = include_str!("../../../../sql/queries/groups/delete.sql");
 const MEMBER_NAMES: &str = include_str!("../../../../sql/queries/group_members/names.sql");
 
 /// The columns of a group, in the order [`from_row`] reads them: those of `get.sql`.
-const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions";
+const COLUMNS: &str = "g.id, g.name, g.description, g.roles, g.device_permissions, g.second_factor_required";
 
 /// The maximum number of members that a notification names one by one.
 const MOST_NAMED: i64 = 1000;
@@ -48,7 +49,10 @@ const MOST_NAMED: i64 = 1000;
 /// Creates the groups of U-10 in a new tenant, as part of the transaction that creates the tenant.
 pub(crate) async fn insert_default_groups(client: &impl GenericClient, tenant: &TenantId) -> Result<()> {
     for (name, roles) in default_groups() {
-        insert(client, tenant, name, &roles, None, &DevicePermissions::default()).await?;
+        let (name, permissions) = (name.to_owned(), DevicePermissions::default());
+        let new =
+            NewGroup { name, description: None, permissions, second_factor: SecondFactorRule::Optional };
+        insert(client, tenant, &new, &roles).await?;
     }
     Ok(())
 }
@@ -82,14 +86,14 @@ pub async fn ensure_default_groups(database: &Database) -> Result<()> {
 async fn insert(
     client: &impl GenericClient,
     tenant: &TenantId,
-    name: &str,
+    new: &NewGroup,
     roles: &RoleSet,
-    description: Option<&str>,
-    permissions: &DevicePermissions,
 ) -> Result<GroupId> {
     let roles: Vec<&str> = roles.names().collect();
+    let NewGroup { name, description, permissions, second_factor } = new;
+    let (permissions, is_required) = (Json(permissions), second_factor.is_required());
     let inserted = client
-        .query_opt(INSERT, &[&tenant.as_str(), &name, &description, &roles, &Json(permissions)])
+        .query_opt(INSERT, &[&tenant.as_str(), name, description, &roles, &permissions, &is_required])
         .await
         .map_err(|error| duplicate(error.into(), name))?;
     let row = inserted.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
@@ -116,11 +120,13 @@ pub async fn insert_group(
     let tenant = &administration.tenant;
     database.ensure_stored_quota(tenant)?;
     change(database, async |transaction, announcements| {
-        let (roles, description) = (RoleSet::default(), new.description.as_deref());
-        let id = insert(transaction, tenant, &new.name, &roles, description, &new.permissions).await?;
+        let id = insert(transaction, tenant, new, &RoleSet::default()).await?;
         let permissions = changed("devicePermissions", &DevicePermissions::default(), &new.permissions);
         let name = AttributeChange::text("name", None, Some(new.name.clone()));
-        let (changes, source) = (std::iter::once(name).chain(permissions).collect(), id.to_string());
+        let second_factor =
+            changed_text("secondFactor", Some(SecondFactorRule::default()), Some(new.second_factor));
+        let changes = std::iter::once(name).chain(permissions).chain(second_factor).collect();
+        let source = id.to_string();
         let of_group = ("Group", "Group created", &*source);
         record(transaction, announcements, administration, of_group, changes).await?;
         read_whole(transaction, tenant, id).await
@@ -231,18 +237,25 @@ pub async fn update_group(
         }
         let description = patch.description.as_ref().unwrap_or(&before.description);
         let permissions = patch.permissions.as_ref().unwrap_or(&before.permissions);
+        let second_factor = patch.second_factor.unwrap_or(before.second_factor);
         let changes = [
             (*name != before.name).then(|| AttributeChange::replaced("name", &before.name, name)),
             changed("devicePermissions", &before.permissions, permissions),
+            changed_text("secondFactor", Some(before.second_factor), Some(second_factor)),
         ];
         let changes: Vec<_> = changes.into_iter().flatten().collect();
         database.ensure_recorded_growth(tenant, 0, 0, &changes)?;
+        let (held, is_required) = (Json(permissions), second_factor.is_required());
         transaction
-            .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &Json(permissions)])
+            .execute(UPDATE, &[&tenant.as_str(), &id.0, name, description, &held, &is_required])
             .await
             .map_err(|error| duplicate(error.into(), name))?;
         if *permissions != before.permissions {
             let shift = shift(&before.permissions, permissions);
+            announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
+        }
+        if second_factor != before.second_factor {
+            let shift = RightsChange::unless_lost(!is_required);
             announcements.add(Change::Rights(tenant.clone(), members(transaction, tenant, id).await?, shift));
         }
         audit_group(transaction, announcements, administration, id, changes).await?;
@@ -267,6 +280,7 @@ pub async fn delete_group(database: &Database, administration: &Administration, 
         let changes = [
             changed("roles", &group.roles, &RoleSet::default()),
             changed("devicePermissions", &group.permissions, &DevicePermissions::default()),
+            changed_text("secondFactor", Some(group.second_factor), Some(SecondFactorRule::default())),
         ];
         let mut changes: Vec<_> = changes.into_iter().flatten().collect();
         if !changes.is_empty() {
@@ -372,6 +386,7 @@ fn from_row(tenant: &TenantId, row: &Row) -> Result<Group> {
         description: row.get(2),
         roles: row.get::<_, Vec<String>>(3).into_iter().collect(),
         permissions: DevicePermissions::parse(&permissions.0)?,
+        second_factor: SecondFactorRule::stored(row.get(5)),
         users: None,
     })
 }

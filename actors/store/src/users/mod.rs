@@ -7,6 +7,7 @@ pub mod changes;
 pub mod group_members;
 pub mod groups;
 pub mod identified;
+pub mod second_factors;
 pub mod session_ends;
 pub mod token_clients;
 pub mod user_tokens;
@@ -24,6 +25,7 @@ use platform_model::role::RoleSet;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::timestamp::Timestamp;
 use platform_model::users::group::Group;
+use platform_model::users::second_factor::{SecondFactor, SecondFactorRule};
 use platform_model::users::user::{Account, Profile, SubusersCount, User, UserFilter, UserKind};
 use serde_json::value::RawValue;
 use tokio_postgres::Row;
@@ -42,7 +44,7 @@ const TENANT_EXISTS: &str = include_str!("../../../../sql/queries/users/tenant_e
 /// The columns of a user, in the order [`from_row`] reads them: those of `get.sql`.
 const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_name, u.phone, u.email, u.owner, \
     u.custom_properties, u.device_permissions, u.roles, u.password_changed_at, \
-    ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions) \
+    ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions, g.second_factor_required) \
         FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
         WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
 /// The sort keys of users and members, independent of the locale of the database.
@@ -126,6 +128,7 @@ fn account(row: &Row) -> Result<(Key, (Account, TenantStatus))> {
         permissions: permissions(row, 6)?,
         unused_until: row.get(7),
         application: application_user(row.get(8), row.get(9)),
+        second_factor: SecondFactor::stored(row.get(10)),
     };
     let suspended = row.get::<_, &str>(4) == TenantStatus::Suspended.as_str();
     let status = if suspended { TenantStatus::Suspended } else { TenantStatus::Active };
@@ -270,10 +273,10 @@ async fn read_page(
 }
 
 fn from_row(tenant: &TenantId, row: &Row) -> Result<User> {
-    type InGroup = (i64, String, Option<String>, Box<RawValue>);
+    type InGroup = (i64, String, Option<String>, Box<RawValue>, bool);
     let permissions: Json<Box<RawValue>> = row.get(9);
     let groups: Vec<Json<InGroup>> = row.try_get(12)?;
-    let group = |Json((id, name, description, permissions)): Json<InGroup>| {
+    let group = |Json((id, name, description, permissions, second_factor)): Json<InGroup>| {
         Ok(Group {
             tenant: tenant.clone(),
             id: GroupId(id),
@@ -281,6 +284,7 @@ fn from_row(tenant: &TenantId, row: &Row) -> Result<User> {
             description,
             roles: RoleSet::default(),
             permissions: DevicePermissions::parse(&permissions)?,
+            second_factor: SecondFactorRule::stored(second_factor),
             users: None,
         })
     };

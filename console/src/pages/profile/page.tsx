@@ -1,11 +1,12 @@
 // The user who is logged in: its password, rights and sessions, and the clients of the token service that act as it.
 
 import { useSignal } from "@preact/signals";
-import { call, get, path } from "../../api";
+import { call, get, getIfKnown, path } from "../../api";
 import { useList } from "../../list";
 import { useLoad } from "../../load";
-import { changePassword } from "../../log_in";
-import type { AccessTokenCollection, CurrentUser, TokenClient } from "../../reference";
+import { beginSetUp, type Begun, changePassword, removeSecondFactor } from "../../log_in";
+import { CodeField, SetUp } from "../../parts/second_factor";
+import type { AccessTokenCollection, CurrentUser, TokenClient, TotpActivity } from "../../reference";
 import { can, logOut, session } from "../../session";
 import { Time } from "../../time";
 import { Action, Card, Field, Form, Page, tell } from "../../ui/kit";
@@ -14,6 +15,7 @@ import { RightsCard } from "./rights";
 
 export function Profile() {
   const me = useLoad(() => get<CurrentUser>("/user/currentUser"), []);
+  const factor = useLoad(() => getIfKnown<TotpActivity>("/user/currentUser/totpSecret/activity"), []);
   const { tenant, user } = session.value!;
   return (
     <Page
@@ -25,7 +27,11 @@ export function Profile() {
       }>
       <div class="two">
         {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && (
-          <Password changed={me.data.value?.lastPasswordChange} onChanged={me.reload} />
+          <Password
+            changed={me.data.value?.lastPasswordChange}
+            needsCode={!!factor.data.value?.isActive}
+            onChanged={me.reload}
+          />
         )}
         {can("ROLE_USER_MANAGEMENT_OWN_ADMIN") && (
           <LoadedCard title="Name and addresses" of={me}>
@@ -33,6 +39,11 @@ export function Profile() {
           </LoadedCard>
         )}
       </div>
+      {factor.data.value !== null && (
+        <LoadedCard title="Second factor" of={factor}>
+          {(found) => found && <SecondFactor of={found} onChanged={factor.reload} />}
+        </LoadedCard>
+      )}
       <RightsCard />
       <LogIns />
       {can("ROLE_APPLICATION_MANAGEMENT_ADMIN") && <TokenClients />}
@@ -40,11 +51,12 @@ export function Profile() {
   );
 }
 
-function Password({ changed, onChanged }: { changed?: string; onChanged: () => void }) {
+function Password(props: { changed?: string; needsCode: boolean; onChanged: () => void }) {
+  const { changed, needsCode, onChanged } = props;
   const send = async (data: FormData, form: HTMLFormElement) => {
     const password = String(data.get("password"));
     if (password !== data.get("again")) throw new Error("The two new passwords differ.");
-    await changePassword(String(data.get("present")), password);
+    await changePassword(String(data.get("present")), password, String(data.get("code") ?? "").trim());
     form.reset();
     tell("Your password was changed. Everything else that is logged in as you has to log in again.");
     onChanged();
@@ -69,8 +81,49 @@ function Password({ changed, onChanged }: { changed?: string; onChanged: () => v
         <Field label="New password, again">
           <input name="again" type="password" required minLength={6} maxLength={32} autocomplete="new-password" />
         </Field>
+        {needsCode && <CodeField />}
       </Form>
     </Card>
+  );
+}
+
+/** The second factor of the user: setting it up, or removing it. */
+function SecondFactor({ of: factor, onChanged }: { of: TotpActivity; onChanged: () => void }) {
+  const begun = useSignal<Begun | null>(null);
+  const { tenant, user } = session.value!;
+  const begin = async (form: FormData) => {
+    begun.value = await beginSetUp(`${tenant}/${user}`, String(form.get("present"))).catch((error) => {
+      throw error.status === 401 ? new Error("The password is wrong.") : error;
+    });
+  };
+  const remove = async (form: FormData) => {
+    await removeSecondFactor(String(form.get("code")).trim());
+    tell("The second factor was removed. The password alone logs you in.");
+    onChanged();
+  };
+  const done = () => {
+    begun.value = null;
+    onChanged();
+  };
+  if (begun.value) return <SetUp begun={begun.value} onDone={done} />;
+  if (factor.isActive)
+    return (
+      <Form send={remove} action="Remove the second factor">
+        <p>
+          Your log-in needs a code of your authenticator. {factor.recoveryCodes} recovery{" "}
+          {factor.recoveryCodes === 1 ? "code is" : "codes are"} left; removing the second factor and setting it up
+          again gives new ones.
+        </p>
+        <CodeField />
+      </Form>
+    );
+  return (
+    <Form send={begin} action="Set up a second factor">
+      <p>With a second factor, your log-in needs a code that an authenticator shows besides the password.</p>
+      <Field label="Your password">
+        <input name="present" type="password" required autocomplete="current-password" />
+      </Field>
+    </Form>
   );
 }
 

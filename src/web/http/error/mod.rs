@@ -16,7 +16,7 @@ use platform_model::error::{Error, Noun};
 use platform_model::naming::naming;
 use serde::Serialize;
 
-pub use shape::{Shape, TokenFlaw};
+pub use shape::{FactorFlaw, Shape, TokenFlaw};
 
 use super::address::base;
 use super::head::{Head, is_of_script};
@@ -33,6 +33,8 @@ pub enum ApiError {
     Unauthorized,
     /// The gateway check found no valid access token (T-05).
     AccessToken(TokenFlaw),
+    /// The password is right, and does not suffice (C-27).
+    SecondFactor(FactorFlaw),
     /// The certificate of the client does not log in a device (C-28). The text says why.
     Certificate(String),
     /// Another error, whose body has the format of a particular interface.
@@ -160,7 +162,7 @@ impl ApiError {
     /// Returns the response for this error.
     pub fn answer(&self, head: &impl Head) -> HttpResponse {
         let mut response = self.response(&base(head), ***head.state::<ErrorDetail>());
-        if matches!(self, Self::Unauthorized) && is_of_script(head) {
+        if matches!(self, Self::Unauthorized | Self::SecondFactor(_)) && is_of_script(head) {
             response.headers_mut().remove(header::WWW_AUTHENTICATE);
         }
         response.extensions_mut().insert(ErrorText(self.to_string()));
@@ -212,7 +214,7 @@ impl ApiError {
     /// Adds the response headers that clients need in addition to the body.
     fn add_headers(&self, response: &mut HttpResponseBuilder) {
         match self {
-            Self::Unauthorized => {
+            Self::Unauthorized | Self::SecondFactor(FactorFlaw::Missing | FactorFlaw::Wrong) => {
                 response.insert_header((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#))
             }
             Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, allow.as_str())),
@@ -264,6 +266,7 @@ impl ResponseError for ApiError {
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Unauthorized | Self::AccessToken(_) | Self::Certificate(_) => StatusCode::UNAUTHORIZED,
+            Self::SecondFactor(flaw) => flaw.status(),
             Self::Shaped(_, error) => error.status_code(),
             Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,

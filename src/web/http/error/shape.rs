@@ -56,6 +56,50 @@ impl fmt::Display for TokenFlaw {
     }
 }
 
+/// The reason why a password does not suffice (C-27).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactorFlaw {
+    /// The user has a second factor, and the request has no code, or is one for which a token is needed.
+    Missing,
+    /// The code is wrong or was used before.
+    Wrong,
+    /// A group of the user requires a second factor, and the user has none yet.
+    Owed,
+}
+
+impl FactorFlaw {
+    /// Returns the member `error`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "security/Second Factor Required",
+            Self::Wrong => "security/Second Factor Wrong",
+            Self::Owed => "security/Second Factor Not Set Up",
+        }
+    }
+
+    pub(super) fn status(self) -> StatusCode {
+        match self {
+            Self::Missing | Self::Wrong => StatusCode::UNAUTHORIZED,
+            Self::Owed => StatusCode::FORBIDDEN,
+        }
+    }
+}
+
+impl fmt::Display for FactorFlaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => {
+                "this user has a second factor: exchange the password for a token at POST /user/currentUser/tokens, \
+                 with a code in the header TFAToken"
+            }
+            Self::Wrong => "the code in the header TFAToken is wrong or was used before",
+            Self::Owed => {
+                "a group of this user requires a second factor: set it up at POST /user/currentUser/totpSecret"
+            }
+        })
+    }
+}
+
 impl Shape {
     /// Returns the response of this interface for an error.
     pub(super) fn response(self, error: &ApiError) -> HttpResponse {

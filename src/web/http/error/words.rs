@@ -28,6 +28,7 @@ impl ApiError {
             Self::Unauthorized | Self::AccessToken(_) | Self::Certificate(_) => {
                 "security/Unauthorized".into()
             }
+            Self::SecondFactor(flaw) => flaw.name().into(),
             Self::Shaped(_, error) => error.name(),
             Self::TooManyRequests { .. } => "security/Too Many Requests".into(),
             Self::Forbidden(_) => "security/Forbidden".into(),
@@ -58,7 +59,7 @@ fn area(noun: &Noun) -> &'static str {
         Noun::Measurement => "measurement",
         Noun::Event | Noun::EventBinary => "event",
         Noun::AuditRecord => "audit",
-        Noun::User | Noun::Group | Noun::Role | Noun::AccessToken => "user",
+        Noun::User | Noun::Group | Noun::Role | Noun::AccessToken | Noun::SecondFactor => "user",
         Noun::Tenant | Noun::Option | Noun::Subscription => "tenants",
         Noun::Session | Noun::Consumer | Noun::Trace => "notification",
         Noun::Application | Noun::TokenClient => "application",
@@ -110,6 +111,7 @@ impl fmt::Display for ApiError {
             Self::Platform(error) => error.fmt(f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
             Self::AccessToken(flaw) => flaw.fmt(f),
+            Self::SecondFactor(flaw) => flaw.fmt(f),
             Self::Shaped(_, error) => error.fmt(f),
             Self::TooManyRequests { of, retry_after } => {
                 write!(f, "Too many {of}, try again in {retry_after} seconds")
@@ -131,20 +133,24 @@ impl fmt::Display for ApiError {
                 "The body arrived too slowly (settings --body-bytes-per-second, --body-pause-seconds)",
             ),
             Self::Service { context_path, fault } => {
-                let why = match fault {
-                    ServiceFault::NoAddress => "has no address; the operator sets it",
-                    ServiceFault::Down => "is down",
-                    ServiceFault::Unreachable => "cannot be reached",
-                    ServiceFault::Busy => "has too many concurrent calls",
-                    ServiceFault::Broken => "sent an invalid response",
-                    ServiceFault::Silent => "did not respond in time",
-                };
-                write!(f, "The microservice '{context_path}' {why}")
+                write!(f, "The microservice '{context_path}' {}", predicate(*fault))
             }
             Self::TooLarge { limit } => write!(f, "The body is larger than the {limit} bytes allowed"),
             Self::RangeNotSatisfiable { length } => {
                 write!(f, "The range is beyond the end of the file, which has {length} bytes")
             }
         }
+    }
+}
+
+/// Returns what a microservice that did not respond is or does.
+fn predicate(fault: ServiceFault) -> &'static str {
+    match fault {
+        ServiceFault::NoAddress => "has no address; the operator sets it",
+        ServiceFault::Down => "is down",
+        ServiceFault::Unreachable => "cannot be reached",
+        ServiceFault::Busy => "has too many concurrent calls",
+        ServiceFault::Broken => "sent an invalid response",
+        ServiceFault::Silent => "did not respond in time",
     }
 }

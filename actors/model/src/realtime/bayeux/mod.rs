@@ -11,7 +11,7 @@ pub mod subscription;
 
 pub use channel::{Channel, FamilyChannel, GroupChannel, GroupForm, Pattern, Resource};
 pub use reply::{Advice, Reconnect, Reply};
-pub use request::{Batch, RequestMessage};
+pub use request::{Batch, HandshakeCredentials, RequestMessage};
 pub use snapshot::{SnapshotList, SnapshotRequest};
 pub use subscription::Subscription;
 

@@ -182,16 +182,23 @@ impl<'a> RequestMessage<'a> {
         NotificationFilter::compile(&text).map(Some)
     }
 
-    /// Returns `token` of the authentication extension: base64 of `[tenant/]user:password` (B-19). An extension without
-    /// a token counts as empty credentials, which are rejected, and not as absent credentials.
-    pub fn authentication_token(&self, extension: &str) -> Option<String> {
+    /// Returns the credentials in the authentication extension (B-19). An extension without a token counts as empty
+    /// credentials, which are rejected, and not as absent credentials.
+    pub fn credentials(&self, extension: &str) -> Option<HandshakeCredentials> {
         #[derive(Deserialize)]
-        struct Authentication {
+        struct Extension<'r> {
             token: String,
+            #[serde(borrow, default)]
+            tfa: Option<&'r RawValue>,
         }
         let raw = self.ext_member(extension)?;
-        let authentication = serde_json::from_str::<Authentication>(raw.get());
-        Some(authentication.map(|authentication| authentication.token).unwrap_or_default())
+        let Ok(Extension { token, tfa }) = serde_json::from_str(raw.get()) else {
+            return Some(HandshakeCredentials::default());
+        };
+        // Some clients send it although there is no second factor, as `null` or empty.
+        let code = tfa.map(|raw| text(raw).unwrap_or(Cow::Borrowed(raw.get())).into_owned());
+        let code = code.filter(|code| !code.is_empty() && code != "null");
+        Some(HandshakeCredentials { token, code })
     }
 
     fn ext_member(&self, name: &str) -> Option<&'a RawValue> {
@@ -199,6 +206,15 @@ impl<'a> RequestMessage<'a> {
             serde_json::from_str(self.ext?.get()).ok()?;
         members.get(name).copied()
     }
+}
+
+/// The credentials of a handshake.
+#[derive(Default)]
+pub struct HandshakeCredentials {
+    /// Base64 of `[tenant/]user:password`, or `Bearer` and a token.
+    pub token: String,
+    /// The code of the second factor (C-27).
+    pub code: Option<String>,
 }
 
 /// Returns a JSON string, borrowed if it contains no escape sequences.
@@ -267,7 +283,7 @@ mod tests {
             if let Ok(batch) = Batch::parse(text.as_bytes()) {
                 for message in &batch.0 {
                     let _ = (message.id(), message.channel(), message.subscriptions(), message.advice());
-                    let _ = (message.connection_types(), message.acknowledges(), message.authentication_token("x"));
+                    let _ = (message.connection_types(), message.acknowledges(), message.credentials("x"));
                 }
             }
         }

@@ -22,6 +22,7 @@ use crate::links::{Linked, Links};
 use crate::role::{self, Role, RoleHolder, RoleSet};
 use crate::timestamp::Timestamp;
 use crate::users::group::{Group, GroupPlace, GroupReference, serialize_references};
+use crate::users::second_factor::SecondFactor;
 
 /// The data of a user that authentication needs.
 #[derive(Debug, Clone)]
@@ -43,6 +44,8 @@ pub struct Account {
     pub unused_until: Option<OffsetDateTime>,
     /// For the user of a microservice: the microservice and the purpose of the user.
     pub application: Option<ApplicationUser>,
+    /// The second factor of the user (C-27).
+    pub second_factor: SecondFactor,
 }
 
 /// A user as it is stored and returned, without the password and its hash (U-16).

@@ -1,0 +1,96 @@
+// The second factor: setting it up, logging in with codes and recovery codes, and a group that requires it.
+
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { basic } from "../../../clients/platform.mjs";
+
+const PASSWORD = "second-secret";
+
+/** Returns the code that an authenticator shows (RFC 6238), now or some steps later. */
+function codeOf(secret, later = 0) {
+  const bits = [...secret].map((letter) => "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0")).join("");
+  const key = Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)));
+  const step = Buffer.alloc(8);
+  step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + later));
+  const tag = createHmac("sha1", key).update(step).digest();
+  const number = tag.readUInt32BE(tag[19] & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, "0");
+}
+
+/** Returns the fields of a card or the log-in page, and what its buttons do. */
+const within = (place) => ({
+  enter: async (label, text, button) => {
+    await place.getByLabel(label, { exact: false }).first().fill(text);
+    await place.getByRole("button", { name: button }).click();
+  },
+  secret: () => place.locator("code.secret").innerText(),
+  codes: () => place.getByRole("list", { name: "Recovery codes" }).locator("code").allInnerTexts(),
+});
+
+/** Logs in with the password, and then with a code. */
+async function logInWith(visitor, user, code) {
+  await visitor.logIn(user, PASSWORD);
+  await within(visitor.page).enter("Code", code, "Log in");
+}
+
+export async function a_person_sets_up_a_second_factor_and_logs_in_with_its_codes(stage) {
+  await stage.fleet.user("ida", PASSWORD, ["ROLE_ALARM_READ"]);
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  const { page } = visitor;
+  await visitor.logIn("main/ida", PASSWORD, { page: "profile" });
+  const card = within(page.getByRole("region", { name: "Second factor" }));
+  await card.enter("Your password", "wrong-secret", "Set up");
+  await visitor.sees("The password is wrong.");
+  await card.enter("Your password", PASSWORD, "Set up");
+  const secret = await card.secret();
+  await visitor.isAccessible("setting up a second factor");
+  await visitor.fits("setting up a second factor");
+  await card.enter("Code", codeOf(secret), "Confirm");
+  await visitor.button("I have saved the codes").waitFor();
+  const codes = await card.codes();
+  assert.equal(new Set(codes).size, 10);
+  await visitor.button("I have saved the codes").click();
+  await visitor.sees("10 recovery codes are left");
+  const { status } = await stage.fetch("/alarm/alarms", { headers: { Authorization: basic("main/ida", PASSWORD) } });
+  assert.equal(status, 401);
+
+  await page.getByRole("button", { name: "Log out", exact: true }).click();
+  await logInWith(visitor, "main/ida", "000000x");
+  await visitor.sees("The code is wrong or was used before.");
+  await visitor.isAccessible("the log-in page with a code");
+  await within(page).enter("Code", codeOf(secret, 1), "Log in");
+  await visitor.isLive();
+  await page.getByRole("button", { name: "Log out", exact: true }).click();
+  await logInWith(visitor, "main/ida", codes[4]);
+  await visitor.isLive();
+
+  await visitor.go("profile", "Profile");
+  await visitor.sees("9 recovery codes are left");
+  await card.enter("Code", codes[4], "Remove");
+  await page.getByText(/wrong or was used before/).waitFor();
+  await card.enter("Code", codes[5], "Remove");
+  await visitor.sees("The second factor was removed.");
+  await page.getByRole("button", { name: "Log out", exact: true }).click();
+  await visitor.logIn("main/ida", PASSWORD);
+  await visitor.isLive();
+  await visitor.leave();
+}
+
+export async function a_group_requires_a_second_factor_which_its_members_set_up_at_the_log_in(stage) {
+  await stage.fleet.user("ola", PASSWORD, ["ROLE_ALARM_READ"]);
+  const { id } = await stage.fleet.call("POST", "/user/main/groups", { name: "careful people", secondFactor: "REQUIRED" });
+  await stage.fleet.call("POST", `/user/main/groups/${id}/users`, { user: { userName: "ola" } });
+  const visitor = await stage.visitor();
+  visitor.expectsCuts = true;
+  await visitor.logIn("main/ola", PASSWORD);
+  const card = within(visitor.page.getByRole("region", { name: "Second factor" }));
+  const secret = await card.secret();
+  await visitor.isAccessible("the log-in page that sets up a second factor");
+  await visitor.fits("the log-in page that sets up a second factor");
+  await card.enter("Code", codeOf(secret), "Confirm");
+  await visitor.button("I have saved the codes").click();
+  await within(visitor.page).enter("Code", codeOf(secret, 1), "Log in");
+  await visitor.isLive();
+  await visitor.leave();
+}
