@@ -13,7 +13,7 @@ use crate::api::{
     bulk_registration, consumer_notifications, consumers, current_application, current_user,
     device_credentials, documentation, entry, error_page, event_binaries, events, groups,
     hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
-    measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
+    login_tokens, measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
     operation_diagnosis, operations, options, retention, roles, sessions, statistics, subscriptions,
     tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
@@ -140,6 +140,16 @@ fn of_current_user() -> [Path; 3] {
         at("/user/currentUser").get(current_user::get).put(current_user::update),
         tokens.post(user_tokens::create).delete(user_tokens::remove_all).reserved(),
         token.put(user_tokens::renew).delete(user_tokens::remove).reserved(),
+    ]
+}
+
+/// Returns the paths of the ways to log in. A log-in works on a full disk, because an administrator logs in to make
+/// room.
+fn of_login_options() -> [Path; 2] {
+    let tokens = at("/tenant/loginOptions/oauth2/tokens").without_room_too();
+    [
+        at("/tenant/loginOptions").get(tenants::list_login_options),
+        tokens.post(login_tokens::create).reserved(),
     ]
 }
 
@@ -291,7 +301,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/limits").get(tenant_limits::get_own));
     paths.push(at("/tenant/tenants/{id}/limits").get(tenant_limits::get).put(tenant_limits::update));
     paths.push(at("/tenant/currentTenant").get(tenants::get_current));
-    paths.push(at("/tenant/loginOptions").get(tenants::list_login_options));
+    paths.extend(of_login_options());
     paths.push(at("/tenant/options").get(options::list).post(options::create));
     paths.push(at("/tenant/options/{category}").get(options::get_category).put(options::update_category));
     paths.push(at("/tenant/options/{category}/{key}").get(options::get).put(options::update).delete(options::remove));

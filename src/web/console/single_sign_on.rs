@@ -9,7 +9,6 @@ use platform_actors::Platform;
 use platform_model::error::Error;
 use platform_model::users::token_client::Scope;
 use platform_model::users::user_token::NewUserToken;
-use platform_store::users::user_tokens::Authenticated;
 
 use super::cookie::Cookie;
 use super::log_in::KEPT;
@@ -70,8 +69,10 @@ pub async fn finish(request: HttpRequest, requests: Component<TokenRequests>) ->
     let logged_in = Box::pin(authenticator.redeem(host, &attempt, code, &back(&request))).await?;
     let new = NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL };
     let user = (&logged_in.tenant, &*logged_in.account.name);
-    let authenticated = Authenticated::IdentityProvider(&logged_in.issuer);
-    let issued = access_token::issue_to_user(request.state::<Platform>(), user, &new, authenticated).await?;
+    let platform = request.state::<Platform>();
+    let validity = platform.limits().access_token;
+    let issued =
+        access_token::issue_to_user(platform, user, &new, validity, logged_in.authenticated()).await?;
     let (token, _) = issued.ok_or(Error::Forbidden)?;
     Ok(HttpResponse::Ok()
         .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))

@@ -1,6 +1,6 @@
 //! Tokens of the identity provider of a tenant (docs/rules.md#c-25).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -17,14 +17,18 @@ const AUDIENCE: &str = "https://platform.example.com";
 
 /// An identity provider whose keys and description the test chooses.
 pub(super) struct Provider {
-    issuer: String,
-    description: Mutex<Value>,
+    pub(super) issuer: String,
+    pub(super) description: Mutex<Value>,
     keys: Mutex<Vec<Value>>,
     pub(super) is_down: AtomicBool,
     /// The ID token for which every code is redeemed.
     pub(super) id_token: Mutex<String>,
     /// The last request that redeemed a code: its head and its form.
     pub(super) redeemed: Mutex<(String, String)>,
+    /// The response that begins a log-in of a command.
+    pub(super) begun: Mutex<Value>,
+    /// The errors with which the next requests for a token end.
+    pub(super) errors: Mutex<VecDeque<&'static str>>,
 }
 
 impl Provider {
@@ -34,6 +38,11 @@ impl Provider {
         let description = json!({
             "issuer": issuer, "jwks_uri": format!("{issuer}/keys"),
             "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
+            "device_authorization_endpoint": format!("{issuer}/device"),
+        });
+        let begun = json!({
+            "device_code": "dev1ce", "user_code": "WDJB-MJHT", "verification_uri": format!("{issuer}/enter"),
+            "expires_in": 60, "interval": 1,
         });
         let provider = Arc::new(Self {
             issuer,
@@ -42,6 +51,8 @@ impl Provider {
             is_down: AtomicBool::new(false),
             id_token: Mutex::default(),
             redeemed: Mutex::default(),
+            begun: Mutex::new(begun),
+            errors: Mutex::default(),
         });
         tokio::spawn(provider.clone().serve(listener));
         provider
@@ -50,32 +61,45 @@ impl Provider {
     async fn serve(self: Arc<Self>, listener: TcpListener) {
         while let Ok((stream, _)) = listener.accept().await {
             let mut connection = RawConnection::accepted(stream);
-            let mut head = connection.read_until("\r\n\r\n").await;
-            let body = match head.split(' ').nth(1).unwrap() {
-                _ if self.is_down.load(Ordering::Relaxed) => String::new(),
-                "/realms/acme/.well-known/openid-configuration" => {
-                    self.description.lock().unwrap().to_string()
-                }
-                "/realms/acme/keys" => json!({"keys": *self.keys.lock().unwrap()}).to_string(),
-                "/realms/acme/token" => {
-                    while !head.contains("&code_verifier=") {
-                        head += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
-                    }
-                    let (head, form) = head.split_once("\r\n\r\n").unwrap();
-                    *self.redeemed.lock().unwrap() = (head.to_owned(), form.to_owned());
-                    json!({"id_token": *self.id_token.lock().unwrap(), "access_token": "a"}).to_string()
-                }
-                path => panic!("the server requests {path}"),
+            let mut request = connection.read_until("\r\n\r\n").await;
+            let (head, _) = request.split_once("\r\n\r\n").unwrap();
+            let head = head.to_owned();
+            let length = head
+                .lines()
+                .find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            while request.len() < head.len() + 4 + length.unwrap_or(0) {
+                request += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
+            }
+            let path = head.split(' ').nth(1).unwrap();
+            let (status, body) = match self.is_down.load(Ordering::Relaxed) {
+                true => ("500 Internal Server Error", String::new()),
+                false => self.respond(path, &head, &request[head.len() + 4..]),
             };
-            let status = if body.is_empty() { "500 Internal Server Error" } else { "200 OK" };
             let length = body.len();
             let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
             connection.send(head + &body).await;
         }
     }
 
+    fn respond(&self, path: &str, head: &str, form: &str) -> (&'static str, String) {
+        let body = match path {
+            "/realms/acme/.well-known/openid-configuration" => self.description.lock().unwrap().clone(),
+            "/realms/acme/keys" => json!({"keys": *self.keys.lock().unwrap()}),
+            "/realms/acme/device" => self.begun.lock().unwrap().clone(),
+            "/realms/acme/token" => {
+                *self.redeemed.lock().unwrap() = (head.to_owned(), form.to_owned());
+                if let Some(error) = self.errors.lock().unwrap().pop_front() {
+                    return ("400 Bad Request", json!({"error": error}).to_string());
+                }
+                json!({"id_token": *self.id_token.lock().unwrap(), "access_token": "a"})
+            }
+            path => panic!("somebody requests {path}"),
+        };
+        ("200 OK", body.to_string())
+    }
+
     /// Returns the host and the port, which the operator allows.
-    fn address(&self) -> &str {
+    pub(super) fn address(&self) -> &str {
         self.issuer.strip_prefix("http://").unwrap().split('/').next().unwrap()
     }
 
@@ -354,21 +378,46 @@ async fn concurrent_first_tokens_at_two_servers_create_one_user() {
     }
 }
 
+/// The provider of npm, which the process ends with.
+pub(super) struct Certified {
+    pub(super) issuer: String,
+    _process: tokio::process::Child,
+}
+
+impl Certified {
+    /// Starts the provider for a platform; `None` if it cannot run here.
+    pub(super) async fn start(platform: &str) -> Option<Self> {
+        let suite = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+        if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
+            assert!(!other_programs_are_required(), "the identity provider cannot run: {missing}");
+            eprintln!("SKIPPED the identity provider of npm: {missing}");
+            return None;
+        }
+        let port = free_port();
+        let issuer = format!("http://127.0.0.1:{port}");
+        let mut command = tokio::process::Command::new("node");
+        command
+            .arg(suite.join("identity_provider.mjs"))
+            .args([&port.to_string(), platform])
+            .kill_on_drop(true);
+        command.stderr(std::process::Stdio::null());
+        let provider = Self { _process: command.spawn().unwrap(), issuer };
+        let description = format!("{}/.well-known/openid-configuration", provider.issuer);
+        until("the identity provider", async || reqwest::get(&description).await.is_ok()).await;
+        Some(provider)
+    }
+
+    /// Returns the host and the port, which the operator allows.
+    pub(super) fn address(&self) -> &str {
+        self.issuer.strip_prefix("http://").unwrap()
+    }
+}
+
 #[tokio::test]
 async fn certified_provider_signs_tokens_for_people() {
-    let suite = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
-        assert!(!other_programs_are_required(), "the identity provider cannot run: {missing}");
-        eprintln!("SKIPPED the identity provider of npm: {missing}");
-        return;
-    }
-    let port = free_port();
-    let issuer = format!("http://127.0.0.1:{port}");
-    let mut command = tokio::process::Command::new("node");
-    command.arg(suite.join("identity_provider.mjs")).arg(port.to_string()).kill_on_drop(true);
-    command.stderr(std::process::Stdio::null());
-    let _provider = command.spawn().unwrap();
-    let allowed = vec![format!("127.0.0.1:{port}").parse().unwrap()];
+    let Some(provider) = Certified::start("http://127.0.0.1").await else { return };
+    let issuer = &provider.issuer;
+    let allowed = vec![provider.address().parse().unwrap()];
     let (server, admin) =
         TestServer::start_with(|settings| settings.module_request_hosts = allowed).await.with_admin();
     let options = json!({
@@ -376,14 +425,11 @@ async fn certified_provider_signs_tokens_for_people() {
         "groups": r#"{"operators": "admins"}"#,
     });
     admin.put(OPTIONS, &options).await.expect(200);
-    let request = async || {
-        let request = reqwest::Client::new().post(format!("{issuer}/token"));
-        let request = request.basic_auth("backoffice", Some("backoffice-secret"));
-        let form = format!("grant_type=client_credentials&resource={AUDIENCE}");
-        let response = request.header("Content-Type", "application/x-www-form-urlencoded").body(form).send();
-        response.await.ok()?.json::<Value>().await.ok()
-    };
-    let issued = eventually("the identity provider", request).await;
+    let request = reqwest::Client::new().post(format!("{issuer}/token"));
+    let request = request.basic_auth("backoffice", Some("backoffice-secret"));
+    let form = format!("grant_type=client_credentials&resource={AUDIENCE}");
+    let response = request.header("Content-Type", "application/x-www-form-urlencoded").body(form).send();
+    let issued: Value = response.await.unwrap().json().await.unwrap();
 
     let caller = server.stranger().with_token(issued["access_token"].as_str().unwrap());
     let user = caller.read("/user/currentUser").await;

@@ -1,5 +1,6 @@
 //! Authentication by tokens, and throttling of guesses. Tests of Basic credentials are in `callers`.
 
+mod command_login;
 mod identity_provider;
 mod jwt;
 mod open_connections;

@@ -39,6 +39,8 @@ async fn fill(server: &TestServer, tenant: &str) {
             now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO idempotency_keys (tenant, user_name, key, request, response) \
             SELECT $1, 'user1', n::text, 'x', '{}' FROM generate_series(1, 2500) n",
+        "INSERT INTO spent_tokens (tenant, hash, expires_at) \
+            SELECT $1, n::text::bytea, now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO journals (tenant, is_written, first, newest, bytes, newest_at) \
             VALUES ($1, false, 1, 2500, 2500, now())",
         "INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) \

@@ -332,4 +332,10 @@ pub(super) const ROWS: &[Rows] = &[
             VALUES ('main', 'mia', 'first', '\\x00', 'http://localhost:8080/event/events/1', '{}')",
         &[],
     ),
+    since(
+        49,
+        "INSERT INTO spent_tokens (tenant, hash, expires_at)
+            VALUES ('main', '\\x00', now() + interval '1 hour')",
+        &[],
+    ),
 ];

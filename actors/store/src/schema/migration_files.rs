@@ -55,6 +55,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = texts_of![
     "V44__revisions__works_with_V42",
     "V45__idempotency_keys__works_with_V42",
     "V46__identity_providers__works_with_V42",
+    "V49__sessions_of_identity_providers__works_with_V42",
 ];
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod group_members;
 pub mod groups;
 pub mod identified;
 pub mod session_ends;
+pub mod spent_tokens;
 pub mod token_clients;
 pub mod user_tokens;
 
