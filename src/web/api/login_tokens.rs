@@ -39,7 +39,10 @@ pub async fn create(
     head.check_content_type(&[TYPE])?;
     let IdTokenExchange { id_token, new } = IdTokenExchange::parse(body.json(BODY_BYTES).await?)?;
     let host = authority(&head).unwrap_or_default();
-    let logged_in = Box::pin(authenticator.exchange(host, &id_token, source)).await?;
+    let logged_in = Box::pin(authenticator.exchange(host, &id_token, source)).await?.map_err(|refusal| {
+        tracing::warn!(target: "platform::security", host, %source, ?refusal, "log-in of a command refused");
+        ApiError::from(refusal)
+    })?;
     let user = (&logged_in.tenant, &*logged_in.account.name);
     let issued =
         access_token::issue_to_user(&platform, user, &new, LONGEST, logged_in.authenticated()).await?;

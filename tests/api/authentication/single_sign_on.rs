@@ -146,6 +146,45 @@ async fn other_responses_are_403_and_create_nobody() {
 }
 
 #[tokio::test]
+async fn browser_returns_to_the_log_in_page_with_a_word_for_the_reason() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, admin) = server_with_client(&provider).await;
+    let browser = Browser::begin(&server).await;
+    let state = &browser.sent["state"];
+    let come_back = async |query: &str, accept: &str| {
+        let request = browser.visitor.request("GET", &format!("{CALLBACK}?{query}"));
+        request.header("Cookie", &browser.cookie).header("Accept", accept).send().await
+    };
+    let refused = async |query: &str| {
+        let response = come_back(query, "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8").await.expect(303);
+        assert_eq!((response.header("Set-Cookie"), &*response.text), (None, ""), "{query}");
+        response.header("Location").unwrap().strip_prefix("/?sso=").unwrap().to_owned()
+    };
+    let (code, denied) = (format!("code=c0de&state={state}"), format!("error=%3Cscript%3E&state={state}"));
+    let valid = browser.claims(&provider, "mia", &["ops"]);
+
+    assert_eq!(refused("state=%3Cscript%3E&error=%22%3E%0D%0AX: y").await, "begin");
+    assert_eq!(refused(&denied).await, "refused");
+    issue(&provider, &json!({}));
+    assert_eq!(refused(&code).await, "token");
+    let mut other = valid.clone();
+    other["sub"] = json!("admin");
+    issue(&provider, &other);
+    assert_eq!(refused(&code).await, "password");
+    other["sub"] = json!("device_1");
+    issue(&provider, &other);
+    assert_eq!(refused(&code).await, "user");
+    issue(&provider, &valid);
+    come_back(&code, "text/html").await.expect(200);
+    admin.put("/user/<tenant>/users/mia", &json!({"enabled": false})).await.expect(200);
+    assert_eq!(refused(&code).await, "disabled");
+    let response = come_back(&code, "application/json").await.expect(403);
+    assert_eq!(response.json()["message"], "Access is denied: its user is disabled");
+    admin.delete(&format!("{OPTIONS}/clientId")).await.expect(204);
+    assert_eq!(refused(&code).await, "unoffered");
+}
+
+#[tokio::test]
 async fn without_a_client_nothing_is_offered() {
     let provider = Provider::start(vec![RSA_2048.jwk()]).await;
     let (server, _admin) = server_with(&provider).await;

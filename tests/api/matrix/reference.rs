@@ -18,7 +18,7 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
 /// tenant.
-const FOR_OTHERS: [(&str, u16); 7] = [
+const FOR_OTHERS: [(&str, u16); 8] = [
     // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
@@ -29,6 +29,8 @@ const FOR_OTHERS: [(&str, u16); 7] = [
     ("updateOptionEditable", 403),
     // The client of the example does not exist.
     ("createAccessToken", 401),
+    // The tenant has no identity provider.
+    ("exchangeIdToken", 404),
 ];
 
 #[test]

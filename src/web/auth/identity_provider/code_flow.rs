@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
 use super::token::{Purpose, Token};
-use super::{LoggedIn, Provider};
+use super::{LoggedIn, Provider, Refusal};
 use crate::auth::Authenticator;
 use crate::http::error::{ApiError, Result};
 use crate::outbound_requests::post_form;
@@ -122,24 +122,20 @@ impl Authenticator {
     }
 
     /// Redeems the code with which a browser has returned, and returns the person, whose user is created or adapted.
+    /// The inner error is the reason why the provider does not identify a user of the tenant.
     ///
     /// # Errors
-    /// `Forbidden` with the reason if the provider does not identify a user of the tenant; `NoSuchPath` and
-    /// `Unavailable` as for [`authorization_url`](Self::authorization_url).
+    /// `NoSuchPath` and `Unavailable` as for [`authorization_url`](Self::authorization_url).
     pub(crate) async fn redeem(
         &self,
         host: &str,
         attempt: &Attempt,
         code: &str,
         back: &str,
-    ) -> Result<LoggedIn> {
+    ) -> Result<Result<LoggedIn, Refusal>> {
         let (tenant, provider) = self.provider_of_host(host).await?;
         let provider = provider.ok_or_else(not_offered)?;
         let client = client(&provider)?;
-        let refused = |reason: &'static str| {
-            tracing::warn!(target: "platform::security", %tenant, reason, "single sign-on refused");
-            ApiError::forbidden_because(reason)
-        };
         let description = self.identity_providers.description(&provider).await?;
         let endpoint = description.token_endpoint.ok_or_else(not_offered)?;
         let mut form = Serializer::new(String::new());
@@ -151,20 +147,26 @@ impl Authenticator {
         let providers = &self.identity_providers;
         let sent =
             post_form(&endpoint, form.finish(), authorization(client), &providers.allowed, &providers.roots);
-        let tokens: Tokens = sent.await.map_err(|error| {
-            tracing::warn!(%tenant, error, "an identity provider did not redeem a code");
-            ApiError::forbidden_because("the identity provider did not confirm the log-in; try again")
-        })?;
+        let tokens: Tokens = match sent.await {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                tracing::warn!(%tenant, error, "an identity provider did not redeem a code");
+                return Ok(Err(Refusal::Unconfirmed));
+            }
+        };
         let token = Token::parse(&tokens.id_token, Purpose::Identity);
         let token = token.filter(|token| token.is_of_client(&client.id));
-        let token = token.ok_or_else(|| refused("the ID token is not for this client, or not valid now"))?;
+        let refused = |reason| Ok(Err(Refusal::Token(reason)));
+        let Some(token) = token else {
+            return refused("the ID token is not for this client, or not valid now");
+        };
         if token.claims.others.get("nonce").and_then(|nonce| nonce.as_str()) != Some(&attempt.nonce()) {
-            return Err(refused("the ID token is of another log-in"));
+            return refused("the ID token is of another log-in");
         }
         if !self.verify_signature(&provider, &token).await? {
-            return Err(refused("the identity provider of the tenant has not signed the ID token"));
+            return refused("the identity provider of the tenant has not signed the ID token");
         }
-        self.admit_person(tenant.clone(), &provider, &token).await?.map_err(refused)
+        self.admit_person(tenant, &provider, &token).await
     }
 }
 

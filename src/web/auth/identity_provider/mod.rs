@@ -5,6 +5,7 @@ mod code_flow;
 mod exchange;
 mod key;
 mod provider;
+mod refusal;
 mod token;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::http::error::{ApiError, Result};
 pub(crate) use code_flow::Attempt;
 pub(super) use provider::IdentityProviders;
 use provider::Provider;
+pub(crate) use refusal::Refusal;
 use token::{Purpose, Token};
 
 /// The user of a verified token, with the number of changes at the look-up.
@@ -83,7 +85,7 @@ impl Authenticator {
             Ok(Identified { account, status, seen }) => {
                 self.admit(account, status, Proof::Jwt { expires }, seen)
             }
-            Err(reason) => Err(refused(reason)),
+            Err(refusal) => Err(refused(refusal.reason())),
         }
     }
 
@@ -119,10 +121,10 @@ impl Authenticator {
         tenant: TenantId,
         provider: &Provider,
         token: &Token<'_>,
-    ) -> Result<Result<LoggedIn, &'static str>> {
+    ) -> Result<Result<LoggedIn, Refusal>> {
         let session = token.name("sid").map(str::to_owned);
         let Some(subject) = token.name("sub").filter(|_| session.is_some() || !token.has("sid")) else {
-            return Ok(Err("its claims `sub` and `sid` are no names"));
+            return Ok(Err(Refusal::Token("its claims `sub` and `sid` are no names")));
         };
         let (issuer, subject) = (provider.described.issuer.clone(), subject.to_owned());
         let admitted = self.admit_identified(&tenant, provider, token).await?;
@@ -139,19 +141,19 @@ impl Authenticator {
         tenant: &TenantId,
         provider: &Provider,
         token: &Token<'_>,
-    ) -> Result<Result<Identified, &'static str>> {
+    ) -> Result<Result<Identified, Refusal>> {
         let issuer = &provider.described.issuer;
         let Some(user) = provider.described.identify(&token.claims.others) else {
-            return Ok(Err("its claims name no user"));
+            return Ok(Err(Refusal::NoUser));
         };
         if !identified::admit(&self.database, tenant, issuer, &user).await? {
-            return Ok(Err("its user was not created by the identity provider"));
+            return Ok(Err(Refusal::OtherUser));
         }
         // The change of the groups counts as one that is seen.
         let seen = self.changes.now();
         let found = find_user(&self.database, tenant, &user.name).await?;
         let Some((account, status)) = found.filter(|(user, _)| user.enabled) else {
-            return Ok(Err("its user is disabled"));
+            return Ok(Err(Refusal::Disabled));
         };
         tracing::info!(target: "platform::security", %tenant, user = %user.name, issuer, "token admitted");
         Ok(Ok(Identified { account, status, seen }))
