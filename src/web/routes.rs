@@ -18,7 +18,7 @@ use crate::api::{
     tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
-use crate::console::{self, single_sign_on};
+use crate::console::{self, log_out, single_sign_on};
 use crate::csv;
 use crate::health::{self, Metrics};
 use crate::http::error::{ApiError, Result, Shape};
@@ -154,11 +154,15 @@ fn of_login_options() -> [Path; 2] {
 }
 
 /// Returns the paths of the console. A log-in works on a full disk, because an administrator logs in to make room.
-fn of_console() -> [Path; 4] {
+fn of_console() -> [Path; 7] {
+    let by_token = at("/console/sso/backchannel-logout").without_room_too();
     [
         at("/console/login").without_room_too().put(console::keep_log_in).reserved(),
         at("/console/sso").get(single_sign_on::begin).reserved(),
         at("/console/sso/callback").get(single_sign_on::finish).reserved(),
+        at("/console/sso/logout").get(log_out::at_provider).reserved(),
+        by_token.post(log_out::by_token).reserved(),
+        at("/console/sso/frontchannel-logout").get(log_out::in_frame).reserved(),
         at("/console/{file}").get(console::file).announcing_head().reserved(),
     ]
 }

@@ -20,6 +20,9 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       client_id: 'console',
       client_secret: 'console-secret',
       redirect_uris: [`${platform}/console/sso/callback`],
+      post_logout_redirect_uris: [`${platform}/`],
+      backchannel_logout_uri: `${platform}/console/sso/backchannel-logout`,
+      backchannel_logout_session_required: true,
     },
     {
       client_id: 'commands',
@@ -31,6 +34,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   ],
   features: {
     clientCredentials: { enabled: true },
+    backchannelLogout: { enabled: true },
     deviceFlow: { enabled: true },
     resourceIndicators: {
       enabled: true,

@@ -4,6 +4,7 @@
 
 mod cookie;
 mod log_in;
+pub mod log_out;
 pub mod single_sign_on;
 
 use actix_web::guard::GuardContext;

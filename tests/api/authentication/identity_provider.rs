@@ -39,6 +39,7 @@ impl Provider {
             "issuer": issuer, "jwks_uri": format!("{issuer}/keys"),
             "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
             "device_authorization_endpoint": format!("{issuer}/device"),
+            "end_session_endpoint": format!("{issuer}/end?x=1"),
         });
         let begun = json!({
             "device_code": "dev1ce", "user_code": "WDJB-MJHT", "verification_uri": format!("{issuer}/enter"),

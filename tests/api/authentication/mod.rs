@@ -4,6 +4,7 @@ mod command_login;
 mod identity_provider;
 mod jwt;
 mod open_connections;
+mod provider_log_out;
 mod single_sign_on;
 mod throttling;
 

@@ -19,16 +19,16 @@ async fn server_with_client(provider: &Provider) -> (TestServer, Caller) {
 }
 
 /// A browser that was sent to the provider.
-struct Browser {
+pub(super) struct Browser {
     visitor: Caller,
     /// The cookie of the attempt.
     cookie: String,
     /// The parameters with which the browser arrives at the provider.
-    sent: BTreeMap<String, String>,
+    pub(super) sent: BTreeMap<String, String>,
 }
 
 impl Browser {
-    async fn begin(server: &TestServer) -> Self {
+    pub(super) async fn begin(server: &TestServer) -> Self {
         let visitor = server.stranger();
         let response = visitor.get("/console/sso").await.expect(302);
         let cookie = response.header("Set-Cookie").unwrap().to_owned();
@@ -40,13 +40,13 @@ impl Browser {
     }
 
     /// Returns from the provider with a code.
-    async fn come_back(&self, state: &str) -> Response {
+    pub(super) async fn come_back(&self, state: &str) -> Response {
         let path = format!("{CALLBACK}?code=c0de&state={state}");
         self.visitor.request("GET", &path).header("Cookie", &self.cookie).send().await
     }
 
     /// Returns the claims of an ID token of this log-in.
-    fn claims(&self, provider: &Provider, name: &str, groups: &[&str]) -> Value {
+    pub(super) fn claims(&self, provider: &Provider, name: &str, groups: &[&str]) -> Value {
         let mut claims = provider.claims(name, groups);
         claims["aud"] = json!("console");
         claims["nonce"] = json!(self.sent["nonce"]);
@@ -55,7 +55,7 @@ impl Browser {
 }
 
 /// Lets the provider redeem any code for an ID token with these claims.
-fn issue(provider: &Provider, claims: &Value) {
+pub(super) fn issue(provider: &Provider, claims: &Value) {
     *provider.id_token.lock().unwrap() = RSA_2048.sign(&RSA_2048.header(), claims);
 }
 

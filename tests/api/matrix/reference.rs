@@ -18,7 +18,7 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
 /// tenant.
-const FOR_OTHERS: [(&str, u16); 8] = [
+const FOR_OTHERS: [(&str, u16); 9] = [
     // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
@@ -31,6 +31,7 @@ const FOR_OTHERS: [(&str, u16); 8] = [
     ("createAccessToken", 401),
     // The tenant has no identity provider.
     ("exchangeIdToken", 404),
+    ("endSessionByToken", 404),
 ];
 
 #[test]

@@ -30,6 +30,7 @@ const FAULTS = [
   ["zoom does nothing", "ui/chart.tsx", "(zoomed.current = chart.select.width > 0)", "(zoomed.current = false)", "drag zooms"],
   ["a double click keeps the zoom", "ui/chart.tsx", "const unzoom = () => (zoomed.current = false);", "const unzoom = () => {};", "drag zooms"],
   ["the identity provider is not offered", "pages/login.tsx", 'type === "OAUTH2"', 'type === "BASIC"', "identity provider of the tenant"],
+  ["the log-out stays in the console", "log_in.ts", "if (isOfProvider) location.assign", "if (false) location.assign", "identity provider of the tenant"],
   ["a refusal of the provider is not shown", "main.tsx", "loggedOutBecause.value = refusalOfPage();", "refusalOfPage();", "identity provider of the tenant"],
   ["log-out leaves the log-in valid", "log_in.ts", 'await call("DELETE", "/user/currentUser/tokens/current");', "", "log out ends the session"],
   ["available and unavailable are swapped", "pages/overview/page.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::change;
-use crate::users::access_tokens;
+use crate::users::{access_tokens, spent_tokens};
 
 const INSERT: &str = include_str!("../../../../sql/queries/user_tokens/insert.sql");
 const DELETE_SURPLUS: &str = include_str!("../../../../sql/queries/user_tokens/delete_surplus.sql");
@@ -162,24 +162,46 @@ pub async fn delete_tokens(
     .await
 }
 
+/// A log-out at an identity provider.
+#[derive(Debug, Clone, Copy)]
+pub struct LogOut<'l> {
+    /// The log-ins that end.
+    pub of: ProviderSession<'l>,
+    /// The token that reports the log-out, which takes effect once.
+    pub once: Option<TokenHash>,
+    /// The session that ends, so that nobody logs in with it afterwards.
+    pub ended: Option<TokenHash>,
+    /// The time for which token and session are noted.
+    pub kept: Duration,
+}
+
 /// Revokes the tokens that were issued for log-ins at an identity provider, and notifies every server process. Returns
-/// the users and the ids. One transaction.
+/// the users and the ids; `None` if the log-out has taken effect before. One transaction.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
-pub async fn delete_tokens_of_provider(
+pub async fn log_out(
     database: &Database,
     tenant: &TenantId,
-    of: ProviderSession<'_>,
-) -> Result<Vec<(String, String)>> {
+    log_out: LogOut<'_>,
+) -> Result<Option<Vec<(String, String)>>> {
+    let LogOut { of, once, ended, kept } = log_out;
     change(database, async |transaction, announcements| {
+        if let Some(once) = once
+            && !spent_tokens::insert(transaction, tenant, once, kept).await?
+        {
+            return Ok(None);
+        }
+        if let Some(ended) = ended {
+            spent_tokens::insert(transaction, tenant, ended, kept).await?;
+        }
         let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &of.issuer, &of.subject, &of.session];
         let rows = transaction.query(DELETE_OF_PROVIDER, &parameters).await?;
         let revoked: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         for (user, _) in &revoked {
             announcements.add_user(tenant, user);
         }
-        Ok(revoked)
+        Ok(Some(revoked))
     })
     .await
 }

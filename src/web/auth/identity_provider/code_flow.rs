@@ -117,8 +117,7 @@ impl Authenticator {
             .append_pair("code_challenge", &attempt.challenge())
             .append_pair("code_challenge_method", "S256")
             .finish();
-        let separator = if endpoint.contains('?') { '&' } else { '?' };
-        Ok(format!("{endpoint}{separator}{query}"))
+        Ok(with_query(&endpoint, &query))
     }
 
     /// Redeems the code with which a browser has returned, and returns the person, whose user is created or adapted.
@@ -170,12 +169,18 @@ impl Authenticator {
     }
 }
 
-fn client(provider: &Provider) -> Result<&Client> {
+pub(super) fn client(provider: &Provider) -> Result<&Client> {
     provider.described.client.as_ref().ok_or_else(not_offered)
 }
 
-fn not_offered() -> ApiError {
+pub(super) fn not_offered() -> ApiError {
     ApiError::NoSuchPath("/console/sso".into())
+}
+
+/// Returns an address with further parameters.
+pub(super) fn with_query(endpoint: &str, query: &str) -> String {
+    let separator = if endpoint.contains('?') { '&' } else { '?' };
+    format!("{endpoint}{separator}{query}")
 }
 
 /// Returns the credentials of a client that has a secret (RFC 6749, section 2.3.1).

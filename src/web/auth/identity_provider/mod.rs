@@ -4,6 +4,7 @@
 mod code_flow;
 mod exchange;
 mod key;
+mod log_out;
 mod provider;
 mod refusal;
 mod token;
@@ -14,6 +15,7 @@ use std::time::Instant;
 use platform_model::id::TenantId;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::users::user::Account;
+use platform_store::users::spent_tokens::is_spent;
 use platform_store::users::user_tokens::{Authenticated, ProviderSession};
 use platform_store::users::{find_user, identified};
 
@@ -127,6 +129,11 @@ impl Authenticator {
             return Ok(Err(Refusal::Token("its claims `sub` and `sid` are no names")));
         };
         let (issuer, subject) = (provider.described.issuer.clone(), subject.to_owned());
+        if let Some(session) = &session
+            && is_spent(&self.database, &tenant, log_out::ended(&issuer, session)).await?
+        {
+            return Ok(Err(Refusal::Token("its session at the identity provider has ended; log in again")));
+        }
         let admitted = self.admit_identified(&tenant, provider, token).await?;
         Ok(admitted.map(|Identified { account, .. }| LoggedIn { tenant, account, issuer, subject, session }))
     }

@@ -15,7 +15,7 @@ const MAX_KID: usize = 256;
 /// (OpenID Connect Core 1.0, section 2).
 const MAX_NAME: usize = 255;
 /// The time after its issue within which a token is recent, in seconds.
-const RECENT: f64 = 300.0;
+pub(super) const RECENT: f64 = 300.0;
 /// The time by which the clock of a provider may be ahead, in seconds.
 const AHEAD: f64 = 60.0;
 /// The claim that only logout tokens have (OpenID Connect Back-Channel Logout 1.0, section 2.4).
