@@ -55,7 +55,8 @@ pub async fn finish(request: HttpRequest, requests: Component<TokenRequests>) ->
     let (error, word) = match log_in(&request, &requests).await {
         Ok(Ok(response)) => return Ok(response),
         Ok(Err(refusal)) => {
-            tracing::warn!(target: "platform::security", ?refusal, "single sign-on refused");
+            let host = authority(&request).unwrap_or_default();
+            tracing::warn!(target: "platform::security", host, ?refusal, "single sign-on refused");
             (refusal.into(), refusal.word())
         }
         Err(error @ ApiError::NoSuchPath(_)) => (error, "unoffered"),
