@@ -6,7 +6,8 @@ use std::process::{Output, Stdio};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::identity_provider::{Certified, OPTIONS, Provider, groups, names, server_with};
+use super::identity_provider::{OPTIONS, groups, names, server_with};
+use super::providers::{Certified, Provider};
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_2048, encode, now};
 

@@ -5,6 +5,7 @@ mod identity_provider;
 mod jwt;
 mod open_connections;
 mod provider_log_out;
+mod providers;
 mod single_sign_on;
 mod throttling;
 

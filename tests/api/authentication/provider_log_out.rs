@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::identity_provider::{OPTIONS, Provider};
+use super::identity_provider::OPTIONS;
+use super::providers::Provider;
 use super::single_sign_on::{Browser, issue};
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_2048, encode, now};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ring::digest::{SHA256, digest};
 
-use super::identity_provider::{OPTIONS, Provider, groups, names, server_with};
+use super::identity_provider::{OPTIONS, groups, names, server_with};
+use super::providers::Provider;
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_2048, encode};
 
