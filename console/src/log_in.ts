@@ -12,6 +12,8 @@ const SHORTEST_MS = 1000;
 /** Timers of browsers last no longer. */
 const LONGEST_MS = 2 ** 31 - 1;
 let renewal = 0;
+/** Whether the user logged in with the identity provider, and so logs out there, too. */
+let isOfProvider = false;
 /** Whether a renewal is due, which waits until the tab is shown. */
 let isDue = false;
 
@@ -34,22 +36,25 @@ export async function logIn(user: string, password: string, code?: string): Prom
   // Where the browser keeps nothing, the log-in lasts as long as the page.
   await call("PUT", "/console/login", { authorization: bearer(token), keepsCookie: true }).catch(() => undefined);
   session.value = await sessionOf(token);
+  isOfProvider = false;
   renewAfter(made.expiresIn);
 }
 
 /** Continues with the token that the browser kept. */
 export async function resume(token: string): Promise<void> {
-  const { expiresIn } = await get<AccessToken>("/user/currentUser/tokens/current", { authorization: bearer(token) });
+  const kept = await get<AccessToken>("/user/currentUser/tokens/current", { authorization: bearer(token) });
   session.value = await sessionOf(token);
-  renewAfter(expiresIn);
+  isOfProvider = kept.identityProvider !== undefined;
+  renewAfter(kept.expiresIn);
 }
 
-/** Revokes the token, which logs out every tab. */
+/** Revokes the token, which logs out every tab, and continues at the identity provider if the user logged in there. */
 export async function endLogIn(): Promise<void> {
   clearTimeout(renewal);
   try {
     await call("DELETE", "/user/currentUser/tokens/current");
     logOut();
+    if (isOfProvider) location.assign("/console/sso/logout");
   } catch (error) {
     if (!session.peek()) return;
     const { message } = error as Error;

@@ -7,7 +7,7 @@ import { render } from "preact";
 import { close, connect, forget } from "./live";
 import { resume } from "./log_in";
 import { LogIn } from "./pages/login";
-import { session, token, tokenOfPage } from "./session";
+import { loggedOutBecause, refusalOfPage, session, token, tokenOfPage } from "./session";
 import { Shell } from "./shell";
 import { Toasts } from "./ui/kit";
 import { Questions } from "./ui/question";
@@ -33,6 +33,7 @@ effect(() => {
 // A page that the browser kept when its user went to another site may be logged out by now.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
+loggedOutBecause.value = refusalOfPage();
 const kept = tokenOfPage();
 if (kept) await resume(kept).catch(() => undefined);
 render(<App />, document.getElementById("app")!);

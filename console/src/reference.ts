@@ -10,6 +10,7 @@ export type AccessToken = {
   endTime: Timestamp;
   expiresIn: number;
   current: boolean;
+  identityProvider?: string;
   accessToken?: string;
 };
 export type AccessTokenCollection = { self: Link; tokens: AccessToken[] };
@@ -191,6 +192,9 @@ export type LoginOption = {
   type: "BASIC" | "OAUTH2";
   userManagementSource: "INTERNAL" | "REMOTE";
   initRequest?: Link;
+  issuer?: string;
+  commandClientId?: string;
+  scope?: string;
   visibleOnLoginPage: boolean;
 };
 export type LoginOptionCollection = {

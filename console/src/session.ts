@@ -42,6 +42,27 @@ export function tokenOfPage(): string | undefined {
   return given?.content;
 }
 
+/** The reasons for which the identity provider did not log somebody in, by the word in the address of the page. */
+const REFUSALS = new Map([
+  ["begin", "This browser has not begun the log-in, or too long ago. Begin again."],
+  ["refused", "The identity provider refused the log-in."],
+  ["unconfirmed", "The identity provider did not confirm the log-in. Try again."],
+  ["token", "The identity provider confirmed the log-in in a way that the server does not accept."],
+  ["user", "The identity provider does not say who you are here."],
+  ["password", "There is a user with your name that logs in with a password."],
+  ["disabled", "Your user is disabled."],
+  ["unoffered", "There is no log-in with an identity provider at this address."],
+  ["busy", "Too many log-ins come from your address. Try again in a minute."],
+]);
+
+/** Takes the reason for which the identity provider did not log in the visitor out of the address of the page. */
+export function refusalOfPage(): string {
+  const word = new URLSearchParams(location.search).get("sso");
+  if (word === null) return "";
+  history.replaceState(history.state, "", location.pathname + location.hash);
+  return REFUSALS.get(word) ?? "The log-in with the identity provider did not work. Try again.";
+}
+
 export function logOut(because = ""): void {
   loggedOutBecause.value = because;
   session.value = null;

@@ -14,12 +14,12 @@ use crate::api::{
     bulk_registration, consumer_notifications, consumers, current_application, current_user,
     device_credentials, documentation, entry, error_page, event_binaries, events, groups,
     hosted_applications, identity, inventory, inventory_binaries, inventory_children, inventory_parents,
-    measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
+    login_tokens, measurement_series, measurements, modules, new_device_requests, notification_diagnosis,
     operation_diagnosis, operations, options, retention, roles, second_factor, sessions, statistics,
     subscriptions, tenant_limits, tenants, token_clients, traces, user_tokens, users,
 };
 use crate::auth::{AnyCaller, Caller};
-use crate::console::{self, single_sign_on};
+use crate::console::{self, log_out, single_sign_on};
 use crate::csv;
 use crate::health::{self, Metrics};
 use crate::http::error::{ApiError, Result, Shape};
@@ -151,12 +151,26 @@ fn of_current_user() -> [Path; 7] {
     ]
 }
 
+/// Returns the paths of the ways to log in. A log-in works on a full disk, because an administrator logs in to make
+/// room.
+fn of_login_options() -> [Path; 2] {
+    let tokens = at("/tenant/loginOptions/oauth2/tokens").without_room_too();
+    [
+        at("/tenant/loginOptions").get(tenants::list_login_options),
+        tokens.post(login_tokens::create).reserved(),
+    ]
+}
+
 /// Returns the paths of the console. A log-in works on a full disk, because an administrator logs in to make room.
-fn of_console() -> [Path; 4] {
+fn of_console() -> [Path; 7] {
+    let by_token = at("/console/sso/backchannel-logout").without_room_too();
     [
         at("/console/login").without_room_too().put(console::keep_log_in).reserved(),
         at("/console/sso").get(single_sign_on::begin).reserved(),
         at("/console/sso/callback").get(single_sign_on::finish).reserved(),
+        at("/console/sso/logout").get(log_out::at_provider).reserved(),
+        by_token.post(log_out::by_token).reserved(),
+        at("/console/sso/frontchannel-logout").get(log_out::in_frame).reserved(),
         at("/console/{file}").get(console::file).announcing_head().reserved(),
     ]
 }
@@ -299,7 +313,7 @@ fn paths() -> Vec<Path> {
     paths.push(at("/tenant/limits").get(tenant_limits::get_own));
     paths.push(at("/tenant/tenants/{id}/limits").get(tenant_limits::get).put(tenant_limits::update));
     paths.push(at("/tenant/currentTenant").get(tenants::get_current));
-    paths.push(at("/tenant/loginOptions").get(tenants::list_login_options));
+    paths.extend(of_login_options());
     paths.push(at("/tenant/options").get(options::list).post(options::create));
     paths.push(at("/tenant/options/{category}").get(options::get_category).put(options::update_category));
     paths.push(at("/tenant/options/{category}/{key}").get(options::get).put(options::update).delete(options::remove));

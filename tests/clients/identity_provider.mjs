@@ -1,5 +1,5 @@
 // An OpenID Connect provider for the tests: the certified implementation `oidc-provider`, with a client that gets signed
-// access tokens for the platform, and one with which people log in to the console.
+// access tokens for the platform, and those with which people log in to the console and to the commands.
 //
 //   node identity_provider.mjs PORT [ADDRESS OF THE PLATFORM]
 import Provider from 'oidc-provider';
@@ -20,10 +20,22 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
       client_id: 'console',
       client_secret: 'console-secret',
       redirect_uris: [`${platform}/console/sso/callback`],
+      post_logout_redirect_uris: [`${platform}/`],
+      backchannel_logout_uri: `${platform}/console/sso/backchannel-logout`,
+      backchannel_logout_session_required: true,
+    },
+    {
+      client_id: 'commands',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+      redirect_uris: [],
+      response_types: [],
     },
   ],
   features: {
     clientCredentials: { enabled: true },
+    backchannelLogout: { enabled: true },
+    deviceFlow: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => [],

@@ -1,6 +1,6 @@
 -- Lists the valid tokens of a user, newest first.
 SELECT id, name, scope, created_at, expires_at, ends_at, hash,
-    extract(epoch FROM expires_at - clock_timestamp())::float8
+    extract(epoch FROM expires_at - clock_timestamp())::float8, issuer
 FROM user_tokens
 WHERE tenant = $1
     AND user_name = $2

@@ -6,4 +6,4 @@ WHERE tenant = $1
     AND id = $3
     AND expires_at > clock_timestamp()
 RETURNING id, name, scope, created_at, expires_at, ends_at, hash,
-    extract(epoch FROM expires_at - clock_timestamp())::float8
+    extract(epoch FROM expires_at - clock_timestamp())::float8, issuer

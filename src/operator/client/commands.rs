@@ -26,6 +26,7 @@ pub(super) const COUNT: &str = "count";
 pub(super) const WORKERS: &str = "workers";
 pub(super) const TIMEOUT: &str = "timeout";
 pub(super) const AUTHORITIES: &str = "ca";
+pub(super) const SSO: &str = "sso";
 /// The most requests of one command that are sent at the same time.
 const MOST_WORKERS: u64 = 64;
 /// The prefix of the ids of arguments that are query parameters or members of a body.
@@ -282,10 +283,19 @@ fn login() -> Command {
         .long_about(
             "Store a server and a user for the commands that speak to it. The password is asked for, or read from a \
              pipe, checked, and stored in platform/profiles.json of the configuration directory (mode 600). Scripts \
-             store nothing: they set PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD.",
+             store nothing: they set PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD.\n\n\
+             With --sso you log in with the identity provider of the tenant: the command prints an address and a code \
+             for any browser, and stores an access token that is valid for twelve hours.",
         )
         .arg(Arg::new("url").value_name("URL").required(true).help("Address of the server: http://127.0.0.1:8080"))
         .arg(text("user", "NAME", "Name of the user, or tenant/name [default: asked for]"))
+        .arg(
+            Arg::new(SSO)
+                .long(SSO)
+                .action(ArgAction::SetTrue)
+                .conflicts_with("user")
+                .help("Log in with the identity provider of the tenant that the address belongs to"),
+        )
         .arg(text(PROFILE, "NAME", "Name of the profile").default_value(super::profile::DEFAULT))
         .arg(
             text(AUTHORITIES, "FILE", "Certificates (PEM) of the authorities to trust, instead of this machine's")
@@ -295,7 +305,7 @@ fn login() -> Command {
 }
 
 fn logout() -> Command {
-    Command::new("logout").about("Delete a stored profile").arg(profile_flag())
+    Command::new("logout").about("Delete a stored profile, and end its log-in").arg(profile_flag())
 }
 
 fn profile() -> Command {

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 
 use super::content::{Body, Content};
 use super::failure::{Code, Failure};
-use super::profile::Profile;
+use super::profile::{Credentials, Profile};
 use super::words::Words;
 
 /// The timeout for opening a connection.
@@ -38,7 +38,10 @@ pub(crate) struct Server {
     pub(crate) user: String,
     pub(crate) words: Words,
     authority: HeaderValue,
-    authorization: HeaderValue,
+    /// The credentials of the user, if requests have some.
+    authorization: Option<HeaderValue>,
+    /// Whether they are those of a log-in that ends.
+    has_token: bool,
     security: Security,
     host: String,
     port: u16,
@@ -67,31 +70,49 @@ impl Server {
     /// # Errors
     /// The address is invalid, or the user or password cannot be sent in a header.
     pub(crate) fn of(profile: Profile) -> Result<Self, Failure> {
-        let refused = || Failure::usage(format!("{:?} is not the address of a server", profile.url));
-        let uri: Uri = profile.url.parse().map_err(|_| refused())?;
+        let roots = Arc::new(profile.authorities.map_or_else(Roots::of_machine, Roots::of_file));
+        let unsendable = |_| Failure::usage("the user, the password or the token cannot be sent in a header");
+        let (text, has_token) = match profile.credentials {
+            Credentials::Password(password) => {
+                let pair = BASE64_STANDARD.encode(format!("{}:{password}", profile.user));
+                (format!("Basic {pair}"), false)
+            }
+            Credentials::Token(token) => (format!("Bearer {token}"), true),
+        };
+        let mut authorization = HeaderValue::try_from(text).map_err(unsendable)?;
+        authorization.set_sensitive(true);
+        let server = Self::at(&profile.url, roots)?;
+        let (user, words) = (profile.user, profile.words);
+        Ok(Self { user, words, authorization: Some(authorization), has_token, ..server })
+    }
+
+    /// Returns a server to which requests without credentials are sent. No connection is opened yet.
+    ///
+    /// # Errors
+    /// The address is invalid.
+    pub(super) fn at(url: &str, roots: Arc<Roots>) -> Result<Self, Failure> {
+        let refused = || Failure::usage(format!("{url:?} is not the address of a server"));
+        let uri: Uri = url.parse().map_err(|_| refused())?;
         let authority = uri.authority().ok_or_else(refused)?;
         let (security, default_port) = match uri.scheme_str() {
             Some("https") => (Security::Tls, 443),
             _ => (Security::Plain, 80),
         };
-        let credentials = BASE64_STANDARD.encode(format!("{}:{}", profile.user, profile.password));
-        let mut authorization =
-            HeaderValue::try_from(format!("Basic {credentials}")).map_err(|_| refused())?;
-        authorization.set_sensitive(true);
         Ok(Self {
             authority: HeaderValue::from_str(authority.as_str()).map_err(|_| refused())?,
-            authorization,
+            authorization: None,
+            has_token: false,
             security,
             host: authority.host().to_owned(),
             port: authority.port_u16().unwrap_or(default_port),
-            roots: Arc::new(profile.authorities.map_or_else(Roots::of_machine, Roots::of_file)),
+            roots,
             response: RESPONSE,
             repeats: Duration::ZERO,
             has_said: Arc::default(),
             connection: None,
-            url: profile.url,
-            user: profile.user,
-            words: profile.words,
+            url: url.to_owned(),
+            user: String::new(),
+            words: Words::default(),
         })
     }
 
@@ -202,7 +223,7 @@ impl Server {
     ) -> Result<Response, Failure> {
         let headers = request.headers_mut();
         headers.insert(HOST, self.authority.clone());
-        headers.insert(AUTHORIZATION, self.authorization.clone());
+        headers.extend(self.authorization.clone().map(|credentials| (AUTHORIZATION, credentials)));
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("platform/", env!("CARGO_PKG_VERSION"))));
         let exchange = async {
             let sender = self.connected().await?;
@@ -217,6 +238,9 @@ impl Server {
             Ok(Response { status, retry_after: retry_after.map(Duration::from_secs), body: bytes.freeze() })
         };
         let outcome: Result<Response, Unreachable> = exchange.await;
+        if self.has_token && outcome.as_ref().is_ok_and(|response| response.status == 401) {
+            return Err(self.ended());
+        }
         outcome.map_err(|Unreachable(why)| {
             self.connection = None;
             let failure = Failure::new(Code::Unavailable, format!("{}: {why}", self.url));
@@ -225,6 +249,12 @@ impl Server {
                 None => failure,
             }
         })
+    }
+
+    /// Returns the failure of a request whose access token is no longer valid.
+    fn ended(&self) -> Failure {
+        Failure::new(Code::Denied, format!("401: the log-in of {} has ended", self.user))
+            .hint(format!("`platform login {} --sso` logs in again", self.url))
     }
 
     /// Closes the connection. The next request opens another one.

@@ -2,18 +2,23 @@
 
 use std::io::{BufRead, IsTerminal, Write, stdin};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::ArgMatches;
-use platform_front::terminal::print;
+use platform_front::terminal::{print, say};
 use serde_json::json;
 
 use super::RESPONSE;
-use super::commands::{AUTHORITIES, OUTPUT, PROFILE};
+use super::commands::{AUTHORITIES, OUTPUT, PROFILE, SSO};
 use super::failure::{Code, Failure};
 use super::http::Server;
 use super::output::{Form, Printer};
-use super::profile::{Profile, Profiles, checked_url};
+use super::profile::{Credentials, Profile, Profiles, checked_url};
+use super::single_sign_on;
 use super::words::Words;
+
+/// The timeout of the response to a revocation, for which nobody waits long.
+const REVOCATION: Duration = Duration::from_secs(10);
 
 /// Asks for missing arguments, checks the credentials at the server, and stores them as a profile.
 ///
@@ -21,15 +26,16 @@ use super::words::Words;
 /// The server cannot be reached or rejects the user, or the profile cannot be stored.
 pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     let url = checked_url(matches.get_one::<String>("url").map_or("", String::as_str))?;
-    let user = match matches.get_one::<String>("user") {
-        Some(user) => user.clone(),
-        None if stdin().is_terminal() => asked("User (name, or tenant/name): ")?,
-        None => return Err(Failure::usage("--user is required when nobody can be asked")),
-    };
-    let password =
-        if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
     let authorities = matches.get_one::<PathBuf>(AUTHORITIES).map(std::path::absolute).transpose()?;
-    let mut profile = Profile { url, user, password, words: Words::default(), authorities };
+    let (user, credentials) = if matches.get_flag(SSO) {
+        (
+            String::new(),
+            Credentials::Token(Box::pin(single_sign_on::log_in(&url, authorities.clone())).await?),
+        )
+    } else {
+        typed(matches)?
+    };
+    let mut profile = Profile { url, user, credentials, words: Words::default(), authorities };
 
     let mut server = Server::of(profile.clone())?.responding_within(RESPONSE);
     let response = server.send("GET", "/user/currentUser", None).await?;
@@ -37,6 +43,9 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
         200..=299 => {}
         401 => return Err(wrong_credentials(&profile.user)),
         status => return Err(Failure::of_response(status, &response.body)),
+    }
+    if profile.user.is_empty() {
+        profile.user = response.json()?["userName"].as_str().unwrap_or_default().to_owned();
     }
     profile.words = Words::of_server(&mut server).await;
 
@@ -49,6 +58,18 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
 }
 
+/// Returns the user and the password that a person types or pipes.
+fn typed(matches: &ArgMatches) -> Result<(String, Credentials), Failure> {
+    let user = match matches.get_one::<String>("user") {
+        Some(user) => user.clone(),
+        None if stdin().is_terminal() => asked("User (name, or tenant/name): ")?,
+        None => return Err(Failure::usage("--user is required when nobody can be asked")),
+    };
+    let password =
+        if stdin().is_terminal() { rpassword::prompt_password("Password: ")? } else { first_line()? };
+    Ok((user, Credentials::Password(password)))
+}
+
 fn wrong_credentials(user: &str) -> Failure {
     let failure =
         Failure::new(Code::Denied, format!("401: the user {user} does not exist or has another password"));
@@ -59,19 +80,41 @@ fn wrong_credentials(user: &str) -> Failure {
     }
 }
 
-/// Deletes a profile: the given one, or the current one.
+/// Deletes a profile: the given one, or the current one. An access token in it is revoked before; if that fails, a line
+/// says so, and the profile is deleted nevertheless.
 ///
 /// # Errors
 /// There is no such profile, or the file cannot be written.
-pub(super) fn logout(matches: &ArgMatches) -> Result<(), Failure> {
+pub(super) async fn logout(matches: &ArgMatches) -> Result<(), Failure> {
     let mut profiles = Profiles::load()?;
     let name = matches.get_one::<String>(PROFILE).cloned().or_else(|| profiles.current.clone());
     let name = name.ok_or_else(|| Failure::new(Code::NotFound, "no profile is stored"))?;
     known(&profiles, &name)?;
-    profiles.profiles.remove(&name);
+    if let Some(profile) = profiles.profiles.remove(&name) {
+        revoke(profile).await;
+    }
     profiles.current = profiles.current.filter(|current| *current != name);
     profiles.store()?;
     Ok(print(format!("deleted the profile {name}\n").as_bytes())?)
+}
+
+/// Revokes the access token of a profile, if it has one. A token that has ended needs no revocation.
+async fn revoke(profile: Profile) {
+    if matches!(profile.credentials, Credentials::Password(_)) {
+        return;
+    }
+    let url = profile.url.clone();
+    let revoked = async {
+        let mut server = Server::of(profile)?.responding_within(REVOCATION);
+        server.expect("DELETE", "/user/currentUser/tokens/current", None).await
+    };
+    match revoked.await {
+        Err(failure) if failure.code() != Code::Denied => {
+            let why = failure.without_prefix();
+            say(format_args!("warning: the log-in at {url} could not be revoked, and ends by itself: {why}"));
+        }
+        _ => {}
+    }
 }
 
 /// Prints the profiles, without their passwords.

@@ -32,6 +32,7 @@ mod reference;
 mod register;
 mod requests;
 mod secret;
+mod single_sign_on;
 mod trace;
 mod upload;
 mod watch;
@@ -69,7 +70,7 @@ pub fn run(name: &str, matches: &ArgMatches, program: Command) -> ExitCode {
             runtime.block_on(async {
                 match name {
                     "login" => login::login(matches).await,
-                    "logout" => login::logout(matches),
+                    "logout" => login::logout(matches).await,
                     "profile" => match matches.subcommand() {
                         Some(("use", chosen)) => {
                             login::choose(chosen.get_one::<String>("name").map_or("", String::as_str))

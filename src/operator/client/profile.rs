@@ -29,13 +29,23 @@ pub(crate) struct Profile {
     pub(crate) url: String,
     /// The name of the user, or `tenant/name`.
     pub(crate) user: String,
-    pub(crate) password: String,
+    #[serde(flatten)]
+    pub(crate) credentials: Credentials,
     /// The vendor words of the server, as its API reference had them at the log-in.
     #[serde(default)]
     pub(crate) words: Words,
     /// The file with the certificates of the authorities that are trusted instead of those of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) authorities: Option<PathBuf>,
+}
+
+/// The credentials of a user; the file has a member for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Credentials {
+    Password(String),
+    /// An access token that the server issued for a log-in with the identity provider (C-34).
+    Token(String),
 }
 
 /// All stored profiles.
@@ -57,7 +67,7 @@ pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
         return Ok(Profile {
             url: checked_url(&url)?,
             user: variable(USER).ok_or_else(|| missing(USER))?,
-            password: variable(PASSWORD).ok_or_else(|| missing(PASSWORD))?,
+            credentials: Credentials::Password(variable(PASSWORD).ok_or_else(|| missing(PASSWORD))?),
             words: Words::of_variables(),
             authorities: variable(AUTHORITIES).map(PathBuf::from),
         });

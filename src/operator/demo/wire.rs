@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::client::content::Content;
 use crate::client::failure::{Code, Failure};
 use crate::client::http::{Response, Server};
-use crate::client::profile::Profile;
+use crate::client::profile::{Credentials, Profile};
 use crate::client::words::Words;
 
 /// The timeout of a response, except those of held polls.
@@ -29,8 +29,9 @@ impl Wire {
     /// # Errors
     /// The address is invalid.
     pub(super) fn of(url: &str, user: &str, password: &str) -> Result<Self, Failure> {
-        let (user, password, words) = (user.into(), password.into(), Words::default());
-        let profile = Profile { url: url.into(), user, password, words, authorities: None };
+        let (user, words) = (user.into(), Words::default());
+        let credentials = Credentials::Password(password.into());
+        let profile = Profile { url: url.into(), user, credentials, words, authorities: None };
         Ok(Self { server: Server::of(profile)? })
     }
 

@@ -29,6 +29,7 @@ pub mod inventory;
 pub mod inventory_binaries;
 pub mod inventory_children;
 pub mod inventory_parents;
+pub mod login_tokens;
 pub mod measurement_series;
 pub mod measurements;
 pub mod modules;

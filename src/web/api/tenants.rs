@@ -203,9 +203,7 @@ pub async fn list_login_options(
 ) -> Result<HttpResponse> {
     let listing = Listing::of(&head, "loginOptionCollection")?;
     let mut options = vec![LoginOption::Basic];
-    if authenticator.offers_single_sign_on(authority(&head).unwrap_or_default()).await? {
-        options.push(LoginOption::IdentityProvider);
-    }
+    options.extend(authenticator.single_sign_on(authority(&head).unwrap_or_default()).await?);
     let page = listing.request.cut(options, |option| option.id());
     listing.respond("loginOptions", &page)
 }

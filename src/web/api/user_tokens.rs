@@ -53,7 +53,8 @@ pub async fn create(
     head.check_mode()?;
     let (media_type, new) = body.parse(&[TYPE], NewUserToken::parse).await?;
     let (user, authenticated) = ((&caller.tenant, &*caller.user), Authenticated::Password(password));
-    let issued = access_token::issue_to_user(&platform, user, &new, authenticated).await?;
+    let validity = platform.limits().access_token;
+    let issued = access_token::issue_to_user(&platform, user, &new, validity, authenticated).await?;
     let (secret, stored) = issued.ok_or(ApiError::Unauthorized)?;
     caller.log_change_of_rights("Access token created", &stored.id);
     let links = head.links();

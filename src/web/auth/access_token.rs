@@ -1,7 +1,7 @@
 //! Access tokens: issued to clients that prove their identity (T-01 to T-04), and accepted as bearer tokens
 //! for the user of the client (T-05, T-06). A token is opaque: unlike a JWT it has no dots.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use platform_actors::Platform;
 use platform_front::secrets::access_token::draw;
@@ -45,7 +45,8 @@ pub(super) fn hash(token: &str) -> Option<TokenHash> {
     is_token(token).then(|| TokenHash::of(token))
 }
 
-/// Issues a token to a user for itself (T-10), and returns it with its stored form. Returns `None` when the user was
+/// Issues a token to a user for itself (T-10), valid for a time unless it is renewed, and returns it with its stored
+/// form. Returns `None` when the user was
 /// disabled or deleted, or authenticates otherwise meanwhile.
 ///
 /// # Errors
@@ -54,18 +55,11 @@ pub(crate) async fn issue_to_user(
     platform: &Platform,
     (tenant, user): (&TenantId, &str),
     new: &NewUserToken,
+    validity: Duration,
     authenticated: Authenticated<'_>,
 ) -> Result<Option<(String, UserToken)>> {
     let (id, token) = (password::draw(ID_LENGTH), draw());
-    let draft = Draft {
-        tenant,
-        user,
-        id: &id,
-        hash: TokenHash::of(&token),
-        new,
-        validity: platform.limits().access_token,
-        authenticated,
-    };
+    let draft = Draft { tenant, user, id: &id, hash: TokenHash::of(&token), new, validity, authenticated };
     let stored = insert_token(platform.database(), draft).await?;
     Ok(stored.map(|stored| (token, stored)))
 }

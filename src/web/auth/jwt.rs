@@ -115,7 +115,8 @@ fn is_name(text: &str, longest: usize) -> bool {
     (1..=longest).contains(&text.chars().count()) && !text.contains('\0')
 }
 
-fn now() -> f64 {
+/// Returns the time in seconds since 1970.
+pub(super) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 

@@ -48,8 +48,8 @@ use basic::Credentials;
 use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
 use hashing::HashingThreads;
-pub(crate) use identity_provider::Attempt;
 use identity_provider::IdentityProviders;
+pub(crate) use identity_provider::{Attempt, Refusal};
 use jwt::{PublicKeys, is_bearer};
 use throttle::Throttle;
 

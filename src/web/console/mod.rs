@@ -4,10 +4,11 @@
 
 mod cookie;
 mod log_in;
+pub mod log_out;
 pub mod single_sign_on;
 
 use actix_web::guard::GuardContext;
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use platform_content::{CONSOLE, File};
 
@@ -30,7 +31,12 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 
 /// Returns whether a client requests the page at `/`: browsers have `text/html` in `Accept`, clients of the API do not.
 pub fn wants_page(request: &GuardContext<'_>) -> bool {
-    let accepted = request.head().headers().get_all(header::ACCEPT);
+    names_html(request.head().headers())
+}
+
+/// Returns whether the headers of a request name the media type of pages in `Accept`.
+fn names_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT);
     accepted.filter_map(|value| value.to_str().ok()).any(|types| {
         let mut types = types.split(',').filter_map(|range| range.split(';').next());
         types.any(|media_type| media_type.trim().eq_ignore_ascii_case("text/html"))

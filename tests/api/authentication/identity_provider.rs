@@ -1,104 +1,16 @@
 //! Tokens of the identity provider of a tenant (docs/rules.md#c-25).
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _};
-use tokio::net::TcpListener;
 
+use super::providers::{AUDIENCE, Certified, Provider};
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_1024, RSA_2048, encode, now};
-use crate::harness::node;
 
 pub(super) const OPTIONS: &str = "/tenant/options/identityProvider";
-const AUDIENCE: &str = "https://platform.example.com";
-
-/// An identity provider whose keys and description the test chooses.
-pub(super) struct Provider {
-    issuer: String,
-    description: Mutex<Value>,
-    keys: Mutex<Vec<Value>>,
-    pub(super) is_down: AtomicBool,
-    /// The ID token for which every code is redeemed.
-    pub(super) id_token: Mutex<String>,
-    /// The last request that redeemed a code: its head and its form.
-    pub(super) redeemed: Mutex<(String, String)>,
-}
-
-impl Provider {
-    pub(super) async fn start(keys: Vec<Value>) -> Arc<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let issuer = format!("http://{}/realms/acme", listener.local_addr().unwrap());
-        let description = json!({
-            "issuer": issuer, "jwks_uri": format!("{issuer}/keys"),
-            "authorization_endpoint": format!("{issuer}/authorize"), "token_endpoint": format!("{issuer}/token"),
-        });
-        let provider = Arc::new(Self {
-            issuer,
-            description: Mutex::new(description),
-            keys: Mutex::new(keys),
-            is_down: AtomicBool::new(false),
-            id_token: Mutex::default(),
-            redeemed: Mutex::default(),
-        });
-        tokio::spawn(provider.clone().serve(listener));
-        provider
-    }
-
-    async fn serve(self: Arc<Self>, listener: TcpListener) {
-        while let Ok((stream, _)) = listener.accept().await {
-            let mut connection = RawConnection::accepted(stream);
-            let mut head = connection.read_until("\r\n\r\n").await;
-            let body = match head.split(' ').nth(1).unwrap() {
-                _ if self.is_down.load(Ordering::Relaxed) => String::new(),
-                "/realms/acme/.well-known/openid-configuration" => {
-                    self.description.lock().unwrap().to_string()
-                }
-                "/realms/acme/keys" => json!({"keys": *self.keys.lock().unwrap()}).to_string(),
-                "/realms/acme/token" => {
-                    while !head.contains("&code_verifier=") {
-                        head += &String::from_utf8_lossy(&connection.read_at_most(4096).await);
-                    }
-                    let (head, form) = head.split_once("\r\n\r\n").unwrap();
-                    *self.redeemed.lock().unwrap() = (head.to_owned(), form.to_owned());
-                    json!({"id_token": *self.id_token.lock().unwrap(), "access_token": "a"}).to_string()
-                }
-                path => panic!("the server requests {path}"),
-            };
-            let status = if body.is_empty() { "500 Internal Server Error" } else { "200 OK" };
-            let length = body.len();
-            let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
-            connection.send(head + &body).await;
-        }
-    }
-
-    /// Returns the host and the port, which the operator allows.
-    fn address(&self) -> &str {
-        self.issuer.strip_prefix("http://").unwrap().split('/').next().unwrap()
-    }
-
-    /// Returns valid claims of a person in these groups of the provider.
-    pub(super) fn claims(&self, name: &str, groups: &[&str]) -> Value {
-        let (iat, exp) = (now() - 1.0, now() + 3600.0);
-        json!({
-            "iss": self.issuer, "aud": [AUDIENCE, "other"], "sub": name, "iat": iat, "exp": exp,
-            "realm": {"groups": groups}, "email": format!("{name}@example.com"), "given_name": "Mia",
-        })
-    }
-
-    fn token(&self, name: &str, groups: &[&str]) -> String {
-        RSA_2048.sign(&RSA_2048.header(), &self.claims(name, groups))
-    }
-
-    fn options(&self) -> Value {
-        json!({
-            "issuer": self.issuer, "audience": AUDIENCE, "groupsClaim": "realm.groups",
-            "groups": r#"{"ops": "admins", "staff": "business"}"#,
-        })
-    }
-}
 
 /// Starts a server whose tenant `main` has this provider.
 pub(super) async fn server_with(provider: &Provider) -> (TestServer, Caller) {
@@ -356,19 +268,9 @@ async fn concurrent_first_tokens_at_two_servers_create_one_user() {
 
 #[tokio::test]
 async fn certified_provider_signs_tokens_for_people() {
-    let suite = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
-    if let Err(missing) = node::find_node().and_then(|()| node::install_packages(&suite)) {
-        assert!(!other_programs_are_required(), "the identity provider cannot run: {missing}");
-        eprintln!("SKIPPED the identity provider of npm: {missing}");
-        return;
-    }
-    let port = free_port();
-    let issuer = format!("http://127.0.0.1:{port}");
-    let mut command = tokio::process::Command::new("node");
-    command.arg(suite.join("identity_provider.mjs")).arg(port.to_string()).kill_on_drop(true);
-    command.stderr(std::process::Stdio::null());
-    let _provider = command.spawn().unwrap();
-    let allowed = vec![format!("127.0.0.1:{port}").parse().unwrap()];
+    let Some(provider) = Certified::start("http://127.0.0.1").await else { return };
+    let issuer = &provider.issuer;
+    let allowed = vec![provider.address().parse().unwrap()];
     let (server, admin) =
         TestServer::start_with(|settings| settings.module_request_hosts = allowed).await.with_admin();
     let options = json!({
@@ -376,14 +278,11 @@ async fn certified_provider_signs_tokens_for_people() {
         "groups": r#"{"operators": "admins"}"#,
     });
     admin.put(OPTIONS, &options).await.expect(200);
-    let request = async || {
-        let request = reqwest::Client::new().post(format!("{issuer}/token"));
-        let request = request.basic_auth("backoffice", Some("backoffice-secret"));
-        let form = format!("grant_type=client_credentials&resource={AUDIENCE}");
-        let response = request.header("Content-Type", "application/x-www-form-urlencoded").body(form).send();
-        response.await.ok()?.json::<Value>().await.ok()
-    };
-    let issued = eventually("the identity provider", request).await;
+    let request = reqwest::Client::new().post(format!("{issuer}/token"));
+    let request = request.basic_auth("backoffice", Some("backoffice-secret"));
+    let form = format!("grant_type=client_credentials&resource={AUDIENCE}");
+    let response = request.header("Content-Type", "application/x-www-form-urlencoded").body(form).send();
+    let issued: Value = response.await.unwrap().json().await.unwrap();
 
     let caller = server.stranger().with_token(issued["access_token"].as_str().unwrap());
     let user = caller.read("/user/currentUser").await;

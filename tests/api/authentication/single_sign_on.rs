@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ring::digest::{SHA256, digest};
 
-use super::identity_provider::{OPTIONS, Provider, groups, names, server_with};
+use super::identity_provider::{OPTIONS, groups, names, server_with};
+use super::providers::Provider;
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_2048, encode};
 
@@ -19,16 +20,16 @@ async fn server_with_client(provider: &Provider) -> (TestServer, Caller) {
 }
 
 /// A browser that was sent to the provider.
-struct Browser {
+pub(super) struct Browser {
     visitor: Caller,
     /// The cookie of the attempt.
     cookie: String,
     /// The parameters with which the browser arrives at the provider.
-    sent: BTreeMap<String, String>,
+    pub(super) sent: BTreeMap<String, String>,
 }
 
 impl Browser {
-    async fn begin(server: &TestServer) -> Self {
+    pub(super) async fn begin(server: &TestServer) -> Self {
         let visitor = server.stranger();
         let response = visitor.get("/console/sso").await.expect(302);
         let cookie = response.header("Set-Cookie").unwrap().to_owned();
@@ -40,13 +41,13 @@ impl Browser {
     }
 
     /// Returns from the provider with a code.
-    async fn come_back(&self, state: &str) -> Response {
+    pub(super) async fn come_back(&self, state: &str) -> Response {
         let path = format!("{CALLBACK}?code=c0de&state={state}");
         self.visitor.request("GET", &path).header("Cookie", &self.cookie).send().await
     }
 
     /// Returns the claims of an ID token of this log-in.
-    fn claims(&self, provider: &Provider, name: &str, groups: &[&str]) -> Value {
+    pub(super) fn claims(&self, provider: &Provider, name: &str, groups: &[&str]) -> Value {
         let mut claims = provider.claims(name, groups);
         claims["aud"] = json!("console");
         claims["nonce"] = json!(self.sent["nonce"]);
@@ -55,7 +56,7 @@ impl Browser {
 }
 
 /// Lets the provider redeem any code for an ID token with these claims.
-fn issue(provider: &Provider, claims: &Value) {
+pub(super) fn issue(provider: &Provider, claims: &Value) {
     *provider.id_token.lock().unwrap() = RSA_2048.sign(&RSA_2048.header(), claims);
 }
 
@@ -143,6 +144,45 @@ async fn other_responses_are_403_and_create_nobody() {
     browser.come_back(state).await.expect(403);
 
     assert_eq!(admin.get("/user/<tenant>/users/mia").await.status, 404);
+}
+
+#[tokio::test]
+async fn browser_returns_to_the_log_in_page_with_a_word_for_the_reason() {
+    let provider = Provider::start(vec![RSA_2048.jwk()]).await;
+    let (server, admin) = server_with_client(&provider).await;
+    let browser = Browser::begin(&server).await;
+    let state = &browser.sent["state"];
+    let come_back = async |query: &str, accept: &str| {
+        let request = browser.visitor.request("GET", &format!("{CALLBACK}?{query}"));
+        request.header("Cookie", &browser.cookie).header("Accept", accept).send().await
+    };
+    let refused = async |query: &str| {
+        let response = come_back(query, "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8").await.expect(303);
+        assert_eq!((response.header("Set-Cookie"), &*response.text), (None, ""), "{query}");
+        response.header("Location").unwrap().strip_prefix("/?sso=").unwrap().to_owned()
+    };
+    let (code, denied) = (format!("code=c0de&state={state}"), format!("error=%3Cscript%3E&state={state}"));
+    let valid = browser.claims(&provider, "mia", &["ops"]);
+
+    assert_eq!(refused("state=%3Cscript%3E&error=%22%3E%0D%0AX: y").await, "begin");
+    assert_eq!(refused(&denied).await, "refused");
+    issue(&provider, &json!({}));
+    assert_eq!(refused(&code).await, "token");
+    let mut other = valid.clone();
+    other["sub"] = json!("admin");
+    issue(&provider, &other);
+    assert_eq!(refused(&code).await, "password");
+    other["sub"] = json!("device_1");
+    issue(&provider, &other);
+    assert_eq!(refused(&code).await, "user");
+    issue(&provider, &valid);
+    come_back(&code, "text/html").await.expect(200);
+    admin.put("/user/<tenant>/users/mia", &json!({"enabled": false})).await.expect(200);
+    assert_eq!(refused(&code).await, "disabled");
+    let response = come_back(&code, "application/json").await.expect(403);
+    assert_eq!(response.json()["message"], "Access is denied: its user is disabled");
+    admin.delete(&format!("{OPTIONS}/clientId")).await.expect(204);
+    assert_eq!(refused(&code).await, "unoffered");
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ fn stores_nothing(path: &str) -> bool {
         "/service/",
         "/user/currentUser/tokens",
         "/console/login",
+        "/console/sso/backchannel-logout",
+        "/tenant/loginOptions/",
     ];
     ["/s", "/v1/oauth/accesstokens", "/retention/preview"].contains(&path)
         || begins.iter().any(|begin| path.starts_with(begin)) && path != "/notification/consumers"

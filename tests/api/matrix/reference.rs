@@ -18,7 +18,7 @@ const SAMPLES: [(&str, &str); 5] = [
 
 /// Operations whose examples only particular callers or tenants may send, and the status for the administrator of a
 /// tenant.
-const FOR_OTHERS: [(&str, u16); 14] = [
+const FOR_OTHERS: [(&str, u16); 16] = [
     // Only users that the server creates for devices and microservices may send these.
     ("createDeviceCredentials", 403),
     ("updateCurrentApplication", 403),
@@ -40,6 +40,9 @@ const FOR_OTHERS: [(&str, u16); 14] = [
     ("createAccessToken", 401),
     // This user has requested no secret.
     ("verifyOwnTotpSecret", 404),
+    // The tenant has no identity provider.
+    ("exchangeIdToken", 404),
+    ("endSessionByToken", 404),
 ];
 
 #[test]

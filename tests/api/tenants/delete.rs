@@ -51,6 +51,8 @@ async fn fill(server: &TestServer, tenant: &str) {
             SELECT $1, n::text, 'user1', '1', '{x}', '{1}', 'x', now(), now(), now() FROM generate_series(1, 2500) n",
         "INSERT INTO revoked_certificates (tenant, authority, issuer, serial, revoked_at) \
             SELECT $1, '1', 'x', n::text, now() FROM generate_series(1, 2500) n",
+        "INSERT INTO spent_tokens (tenant, hash, expires_at) \
+            SELECT $1, n::text::bytea, now() + interval '1 hour' FROM generate_series(1, 2500) n",
         "INSERT INTO journals (tenant, is_written, first, newest, bytes, newest_at) \
             VALUES ($1, false, 1, 2500, 2500, now())",
         "INSERT INTO journal_notifications (tenant, position, arrived_at, bytes, resource, source, content) \

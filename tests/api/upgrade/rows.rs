@@ -352,4 +352,10 @@ pub(super) const ROWS: &[Rows] = &[
             VALUES ('main', 'aa', '\\x00', '3', '2026-03-01')",
         &[],
     ),
+    since(
+        49,
+        "INSERT INTO spent_tokens (tenant, hash, expires_at)
+            VALUES ('main', '\\x00', now() + interval '1 hour')",
+        &[],
+    ),
 ];

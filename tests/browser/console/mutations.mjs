@@ -33,6 +33,8 @@ const FAULTS = [
   ["the code of the second factor is not asked for", "pages/login.tsx", "if (reason === CODE_MISSING) asksCode.value = true;", "if (reason === CODE_MISSING) error.value = message;", "sets up a second factor"],
   ["the code is not sent", "api.ts", "if (options.code) headers.TFAToken = options.code;", "", "sets up a second factor"],
   ["a required second factor cannot be set up", "pages/login.tsx", "reason === NOT_SET_UP", 'reason === ""', "group requires a second factor"],
+  ["the log-out stays in the console", "log_in.ts", "if (isOfProvider) location.assign", "if (false) location.assign", "identity provider of the tenant"],
+  ["a refusal of the provider is not shown", "main.tsx", "loggedOutBecause.value = refusalOfPage();", "refusalOfPage();", "identity provider of the tenant"],
   ["log-out leaves the log-in valid", "log_in.ts", 'await call("DELETE", "/user/currentUser/tokens/current");', "", "log out ends the session"],
   ["available and unavailable are swapped", "pages/overview/page.tsx", "const [all, available, unavailable, maintenance]", "const [all, unavailable, available, maintenance]", "counts of the overview"],
   ["a part looks like a whole", "ui/standing.tsx", "const isPartial = !!next;", "const isPartial = false;", "cannot be loaded"],

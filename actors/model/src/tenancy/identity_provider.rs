@@ -19,13 +19,24 @@ const USER_CLAIM: &str = "userClaim";
 const GROUPS_CLAIM: &str = "groupsClaim";
 const GROUPS: &str = "groups";
 const CLIENT_ID: &str = "clientId";
+const COMMAND_CLIENT_ID: &str = "commandClientId";
 const SCOPE: &str = "scope";
 const PASSWORD_USER: &str = "passwordUser";
 /// The key of the option with the secret of the client, which is stored encrypted (Z-05).
 pub const CLIENT_SECRET: &str = "credentials.clientSecret";
 /// The keys of the options.
-const KEYS: [&str; 9] =
-    [ISSUER, AUDIENCE, USER_CLAIM, GROUPS_CLAIM, GROUPS, CLIENT_ID, CLIENT_SECRET, SCOPE, PASSWORD_USER];
+const KEYS: [&str; 10] = [
+    ISSUER,
+    AUDIENCE,
+    USER_CLAIM,
+    GROUPS_CLAIM,
+    GROUPS,
+    CLIENT_ID,
+    CLIENT_SECRET,
+    COMMAND_CLIENT_ID,
+    SCOPE,
+    PASSWORD_USER,
+];
 
 /// The times of issue that are valid, in seconds: those before the year 10000.
 const TIMES: std::ops::Range<f64> = 0.0..253_402_300_800.0;
@@ -41,6 +52,8 @@ pub struct IdentityProvider {
     pub audience: Option<String>,
     /// The client with which people log in to the console.
     pub client: Option<Client>,
+    /// The client with which people log in to the commands (C-34); it is public.
+    pub command_client: Option<Client>,
     /// The only person who may use a password; `None` if everybody may.
     password_user: Option<String>,
     user_claim: String,
@@ -49,7 +62,7 @@ pub struct IdentityProvider {
     groups: BTreeMap<String, String>,
 }
 
-/// The client of the console at the provider.
+/// A client at the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     /// The id, which the provider's ID tokens have in `aud`.
@@ -85,7 +98,7 @@ impl IdentityProvider {
                 let is_url = ["https://", "http://"].iter().any(|scheme| value.starts_with(scheme));
                 (is_text && is_url && !value.contains(['?', '#', ' ']), "an https URL without a query")
             }
-            AUDIENCE | USER_CLAIM | GROUPS_CLAIM | CLIENT_ID | CLIENT_SECRET | SCOPE => {
+            AUDIENCE | USER_CLAIM | GROUPS_CLAIM | CLIENT_ID | CLIENT_SECRET | COMMAND_CLIENT_ID | SCOPE => {
                 (is_text, "1 to 2000 characters")
             }
             PASSWORD_USER => (parse_user_name(value).is_ok(), "the name of a user"),
@@ -103,14 +116,13 @@ impl IdentityProvider {
     /// given in plain text.
     pub fn of_options(options: impl IntoIterator<Item = (String, String)>) -> Option<Self> {
         let mut options: BTreeMap<String, String> = options.into_iter().collect();
+        let scope = options.remove(SCOPE).unwrap_or_else(|| "openid profile email".into());
+        let secret = options.remove(CLIENT_SECRET);
         Some(Self {
             issuer: options.remove(ISSUER)?,
             audience: options.remove(AUDIENCE),
-            client: options.remove(CLIENT_ID).map(|id| Client {
-                id,
-                secret: options.remove(CLIENT_SECRET),
-                scope: options.remove(SCOPE).unwrap_or_else(|| "openid profile email".into()),
-            }),
+            client: options.remove(CLIENT_ID).map(|id| Client { id, secret, scope: scope.clone() }),
+            command_client: options.remove(COMMAND_CLIENT_ID).map(|id| Client { id, secret: None, scope }),
             password_user: options.remove(PASSWORD_USER),
             user_claim: options.remove(USER_CLAIM).unwrap_or_else(|| "sub".into()),
             groups_claim: options.remove(GROUPS_CLAIM).unwrap_or_else(|| "groups".into()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::body::{Body, MAX_SHORT_TEXT};
+use crate::body::{Body, MAX_SHORT_TEXT, missing};
 use crate::error::{Error, Noun, Result};
 use crate::links::Linked;
 use crate::timestamp::Timestamp;
@@ -15,6 +15,8 @@ use crate::users::token_client::{Scope, TokenHash};
 pub const LONGEST: Duration = Duration::from_secs(12 * 3600);
 /// The number of tokens that a user may have. A new one replaces the one that ends first.
 pub const MOST_TOKENS: i64 = 100;
+/// The number of characters of an ID token, sufficient for a person in hundreds of groups.
+const MAX_ID_TOKEN: usize = 32 << 10;
 /// The name of a token whose request names none.
 const NAME: &str = "token";
 /// The word that names the token of the request itself instead of an id.
@@ -39,6 +41,8 @@ pub struct UserToken {
     pub remaining: Duration,
     /// The hash of the token.
     pub hash: TokenHash,
+    /// The issuer of the identity provider, if the user logged in there.
+    pub identity_provider: Option<String>,
 }
 
 /// A token for its user.
@@ -65,6 +69,9 @@ impl Serialize for Linked<'_, ShownUserToken> {
         map.serialize_entry("endTime", &stored.end_time)?;
         map.serialize_entry("expiresIn", &stored.remaining.as_secs())?;
         map.serialize_entry("current", current)?;
+        if let Some(issuer) = &stored.identity_provider {
+            map.serialize_entry("identityProvider", issuer)?;
+        }
         if let Some(secret) = secret {
             map.serialize_entry("accessToken", secret)?;
         }
@@ -112,6 +119,10 @@ impl NewUserToken {
     /// the value and what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
         body.only(&["name", "scope"], &[])?;
+        Self::take(&mut body)
+    }
+
+    fn take(body: &mut Body) -> Result<Self> {
         let name = body.take_text("name", MAX_SHORT_TEXT)?;
         if name.as_deref().is_some_and(|name| name.trim().is_empty() || name.contains('\0')) {
             return Err(Error::invalid_value("name", name.unwrap_or_default(), "a text that is not blank"));
@@ -119,6 +130,28 @@ impl NewUserToken {
         let scope = body.take_text("scope", MAX_SHORT_TEXT)?;
         let scope = scope.map_or(Ok(Scope::ALL), |scope| Scope::parse(&scope))?;
         Ok(Self { name: name.unwrap_or_else(|| NAME.to_owned()), scope })
+    }
+}
+
+/// The body of a POST that exchanges an ID token of an identity provider for an access token (C-34).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdTokenExchange {
+    /// The ID token, not trusted yet.
+    pub id_token: String,
+    /// The token that is requested.
+    pub new: NewUserToken,
+}
+
+impl IdTokenExchange {
+    /// Parses a body.
+    ///
+    /// # Errors
+    /// `Invalid` as for [`NewUserToken::parse`], and without an ID token.
+    pub fn parse(mut body: Body) -> Result<Self> {
+        body.only(&["idToken", "name", "scope"], &[])?;
+        let id_token = body.take_text("idToken", MAX_ID_TOKEN)?;
+        let id_token = id_token.ok_or_else(|| missing(&[("idToken", true)]))?;
+        Ok(Self { id_token, new: NewUserToken::take(&mut body)? })
     }
 }
 

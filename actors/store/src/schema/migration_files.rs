@@ -57,6 +57,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = texts_of![
     "V46__identity_providers__works_with_V42",
     "V47__second_factors__works_with_V42",
     "V48__device_certificates__works_with_V42",
+    "V49__sessions_of_identity_providers__works_with_V42",
 ];
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use platform_model::users::token_client::{Scope, TokenHash};
 
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
+use crate::users::spent_tokens;
 
 const INSERT: &str = include_str!("../../../../sql/queries/access_tokens/insert.sql");
 const FIND: &str = include_str!("../../../../sql/queries/access_tokens/find.sql");
@@ -98,7 +99,7 @@ pub(crate) fn scope(words: &[String]) -> Result<Scope> {
         .ok_or_else(|| Error::invalid_value("scope", words.join(" "), "READ WRITE"))
 }
 
-/// Deletes expired tokens in small batches, those of users and of the limits query too.
+/// Deletes expired tokens in small batches, also those of users, of the limits query and of identity providers.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
@@ -107,5 +108,6 @@ pub async fn sweep(database: &Database) -> Result<()> {
     while database.loader().await?.execute(SWEEP, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
     while database.loader().await?.execute(SWEEP_USER_TOKENS, &[&kept, &CHUNK]).await? == CHUNK as u64 {}
     while database.loader().await?.execute(SWEEP_LIMIT_TOKENS, &[&CHUNK]).await? == CHUNK as u64 {}
+    while database.loader().await?.execute(spent_tokens::SWEEP, &[&CHUNK]).await? == CHUNK as u64 {}
     Ok(())
 }

@@ -9,6 +9,7 @@ pub mod groups;
 pub mod identified;
 pub mod second_factors;
 pub mod session_ends;
+pub mod spent_tokens;
 pub mod token_clients;
 pub mod user_tokens;
 

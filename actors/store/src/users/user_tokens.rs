@@ -9,16 +9,18 @@ use platform_model::timestamp::Timestamp;
 use platform_model::users::token_client::TokenHash;
 use platform_model::users::user_token::{LONGEST, MOST_TOKENS, NewUserToken, UserToken};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::change;
-use crate::users::access_tokens;
+use crate::users::{access_tokens, spent_tokens};
 
 const INSERT: &str = include_str!("../../../../sql/queries/user_tokens/insert.sql");
 const DELETE_SURPLUS: &str = include_str!("../../../../sql/queries/user_tokens/delete_surplus.sql");
 const LIST: &str = include_str!("../../../../sql/queries/user_tokens/list.sql");
 const RENEW: &str = include_str!("../../../../sql/queries/user_tokens/renew.sql");
+const DELETE_OF_PROVIDER: &str = include_str!("../../../../sql/queries/user_tokens/delete_of_provider.sql");
 const DELETE: &str = include_str!("../../../../sql/queries/user_tokens/delete.sql");
 
 /// A token to store.
@@ -45,8 +47,19 @@ pub struct Draft<'d> {
 pub enum Authenticated<'d> {
     /// The hash of the stored form of a password.
     Password(TokenHash),
-    /// The issuer of an ID token.
-    IdentityProvider(&'d str),
+    /// A log-in at an identity provider.
+    IdentityProvider(ProviderSession<'d>),
+}
+
+/// A log-in at an identity provider, as its tokens name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderSession<'d> {
+    /// The provider.
+    pub issuer: &'d str,
+    /// The person; `None` only in a search, for all people.
+    pub subject: Option<&'d str>,
+    /// The session; `None` if the provider names none, or in a search for all sessions.
+    pub session: Option<&'d str>,
 }
 
 /// Stores a token of a user. It replaces the token that ends first if the user has too many. Returns `None` when the
@@ -59,10 +72,13 @@ pub async fn insert_token(database: &Database, draft: Draft<'_>) -> Result<Optio
         (draft.tenant.as_str(), draft.validity.as_secs_f64(), LONGEST.as_secs_f64());
     let scope: Vec<&str> = draft.new.scope.words().collect();
     let hash = draft.hash.bytes();
-    let (password, issuer) = match &draft.authenticated {
+    let (password, provider) = match &draft.authenticated {
         Authenticated::Password(hash) => (Some(hash.bytes()), None),
-        Authenticated::IdentityProvider(issuer) => (None, Some(*issuer)),
+        Authenticated::IdentityProvider(session) => (None, Some(*session)),
     };
+    let issuer = provider.map(|session| session.issuer);
+    let subject = provider.and_then(|session| session.subject);
+    let session = provider.and_then(|session| session.session);
     change(database, async |transaction, announcements| {
         let name = &draft.new.name;
         let row = transaction
@@ -79,6 +95,8 @@ pub async fn insert_token(database: &Database, draft: Draft<'_>) -> Result<Optio
                     &longest,
                     &password,
                     &issuer,
+                    &subject,
+                    &session,
                 ],
             )
             .await?;
@@ -144,6 +162,50 @@ pub async fn delete_tokens(
     .await
 }
 
+/// A log-out at an identity provider.
+#[derive(Debug, Clone, Copy)]
+pub struct LogOut<'l> {
+    /// The log-ins that end.
+    pub of: ProviderSession<'l>,
+    /// The token that reports the log-out, which takes effect once.
+    pub once: Option<TokenHash>,
+    /// The session that ends, so that nobody logs in with it afterwards.
+    pub ended: Option<TokenHash>,
+    /// The time for which token and session are noted.
+    pub kept: Duration,
+}
+
+/// Revokes the tokens that were issued for log-ins at an identity provider, and notifies every server process. Returns
+/// the users and the ids; `None` if the log-out has taken effect before. One transaction.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn log_out(
+    database: &Database,
+    tenant: &TenantId,
+    log_out: LogOut<'_>,
+) -> Result<Option<Vec<(String, String)>>> {
+    let LogOut { of, once, ended, kept } = log_out;
+    change(database, async |transaction, announcements| {
+        if let Some(once) = once
+            && !spent_tokens::insert(transaction, tenant, once, kept).await?
+        {
+            return Ok(None);
+        }
+        if let Some(ended) = ended {
+            spent_tokens::insert(transaction, tenant, ended, kept).await?;
+        }
+        let parameters: [&(dyn ToSql + Sync); 4] = [&tenant.as_str(), &of.issuer, &of.subject, &of.session];
+        let rows = transaction.query(DELETE_OF_PROVIDER, &parameters).await?;
+        let revoked: Vec<(String, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+        for (user, _) in &revoked {
+            announcements.add_user(tenant, user);
+        }
+        Ok(Some(revoked))
+    })
+    .await
+}
+
 fn from_row(row: &Row) -> Result<UserToken> {
     Ok(UserToken {
         id: row.get(0),
@@ -155,5 +217,6 @@ fn from_row(row: &Row) -> Result<UserToken> {
         hash: TokenHash::stored(row.get(6))
             .ok_or_else(|| Error::not_found(Noun::AccessToken, row.get::<_, String>(0)))?,
         remaining: Duration::try_from_secs_f64(row.get(7)).unwrap_or_default(),
+        identity_provider: row.get(8),
     })
 }

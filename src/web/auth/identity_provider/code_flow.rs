@@ -6,13 +6,14 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use form_urlencoded::Serializer;
 use hyper::Uri;
 use platform_front::secrets::password;
-use platform_model::id::TenantId;
-use platform_model::tenancy::identity_provider::Client;
+use platform_model::tenancy::identity_provider::{Client, IdentityProvider};
+use platform_model::tenancy::tenant::{CommandLogin, LoginOption};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
-use super::{Provider, Token};
-use crate::auth::{Account, Authenticator};
+use super::token::{Purpose, Token};
+use super::{LoggedIn, Provider, Refusal};
+use crate::auth::Authenticator;
 use crate::http::error::{ApiError, Result};
 use crate::outbound_requests::post_form;
 
@@ -23,16 +24,6 @@ const SECRET_LENGTH: usize = 43;
 /// follows from the secret.
 pub(crate) struct Attempt {
     secret: String,
-}
-
-/// A person who has logged in.
-pub(crate) struct LoggedIn {
-    /// The tenant of the host.
-    pub(crate) tenant: TenantId,
-    /// The user of the person.
-    pub(crate) account: Account,
-    /// The issuer of the ID token.
-    pub(crate) issuer: String,
 }
 
 /// The response of the token endpoint.
@@ -81,13 +72,22 @@ impl Attempt {
 }
 
 impl Authenticator {
-    /// Returns whether people can log in with the identity provider of the tenant that a host belongs to.
+    /// Returns the way to log in with the identity provider of the tenant that a host belongs to, if there is one.
     ///
     /// # Errors
     /// `Forbidden` for a suspended tenant, `Unavailable` or `Database`.
-    pub(crate) async fn offers_single_sign_on(&self, host: &str) -> Result<bool> {
+    pub(crate) async fn single_sign_on(&self, host: &str) -> Result<Option<LoginOption>> {
         let (_, provider) = self.provider_of_host(host).await?;
-        Ok(provider.is_some_and(|provider| provider.described.client.is_some()))
+        let Some(provider) = provider else { return Ok(None) };
+        let IdentityProvider { issuer, client, command_client, .. } = &provider.described;
+        let console = client.is_some();
+        let commands = command_client.clone().map(|Client { id, scope, .. }| CommandLogin {
+            issuer: issuer.clone(),
+            command_client_id: id,
+            scope,
+        });
+        let is_offered = console || commands.is_some();
+        Ok(is_offered.then_some(LoginOption::IdentityProvider { console, commands }))
     }
 
     /// Returns the address at the provider where a person logs in, and from where the browser returns to `back`.
@@ -117,29 +117,24 @@ impl Authenticator {
             .append_pair("code_challenge", &attempt.challenge())
             .append_pair("code_challenge_method", "S256")
             .finish();
-        let separator = if endpoint.contains('?') { '&' } else { '?' };
-        Ok(format!("{endpoint}{separator}{query}"))
+        Ok(with_query(&endpoint, &query))
     }
 
     /// Redeems the code with which a browser has returned, and returns the person, whose user is created or adapted.
+    /// The inner error is the reason why the provider does not identify a user of the tenant.
     ///
     /// # Errors
-    /// `Forbidden` with the reason if the provider does not identify a user of the tenant; `NoSuchPath` and
-    /// `Unavailable` as for [`authorization_url`](Self::authorization_url).
+    /// `NoSuchPath` and `Unavailable` as for [`authorization_url`](Self::authorization_url).
     pub(crate) async fn redeem(
         &self,
         host: &str,
         attempt: &Attempt,
         code: &str,
         back: &str,
-    ) -> Result<LoggedIn> {
+    ) -> Result<Result<LoggedIn, Refusal>> {
         let (tenant, provider) = self.provider_of_host(host).await?;
         let provider = provider.ok_or_else(not_offered)?;
         let client = client(&provider)?;
-        let refused = |reason: &'static str| {
-            tracing::warn!(target: "platform::security", %tenant, reason, "single sign-on refused");
-            ApiError::forbidden_because(reason)
-        };
         let description = self.identity_providers.description(&provider).await?;
         let endpoint = description.token_endpoint.ok_or_else(not_offered)?;
         let mut form = Serializer::new(String::new());
@@ -151,31 +146,41 @@ impl Authenticator {
         let providers = &self.identity_providers;
         let sent =
             post_form(&endpoint, form.finish(), authorization(client), &providers.allowed, &providers.roots);
-        let tokens: Tokens = sent.await.map_err(|error| {
-            tracing::warn!(%tenant, error, "an identity provider did not redeem a code");
-            ApiError::forbidden_because("the identity provider did not confirm the log-in; try again")
-        })?;
-        let token = Token::parse(&tokens.id_token).filter(|token| token.is_for(&client.id));
-        let token = token.ok_or_else(|| refused("the ID token is not for this client, or not valid now"))?;
+        let tokens: Tokens = match sent.await {
+            Ok(tokens) => tokens,
+            Err(error) => {
+                tracing::warn!(%tenant, error, "an identity provider did not redeem a code");
+                return Ok(Err(Refusal::Unconfirmed));
+            }
+        };
+        let token = Token::parse(&tokens.id_token, Purpose::Identity);
+        let token = token.filter(|token| token.is_of_client(&client.id));
+        let refused = |reason| Ok(Err(Refusal::Token(reason)));
+        let Some(token) = token else {
+            return refused("the ID token is not for this client, or not valid now");
+        };
         if token.claims.others.get("nonce").and_then(|nonce| nonce.as_str()) != Some(&attempt.nonce()) {
-            return Err(refused("the ID token is of another log-in"));
+            return refused("the ID token is of another log-in");
         }
         if !self.verify_signature(&provider, &token).await? {
-            return Err(refused("the identity provider of the tenant has not signed the ID token"));
+            return refused("the identity provider of the tenant has not signed the ID token");
         }
-        let admitted = self.admit_identified(&tenant, &provider, &token).await?;
-        let account = admitted.map_err(refused)?.account;
-        let issuer = provider.described.issuer.clone();
-        Ok(LoggedIn { tenant, account, issuer })
+        self.admit_person(tenant, &provider, &token).await
     }
 }
 
-fn client(provider: &Provider) -> Result<&Client> {
+pub(super) fn client(provider: &Provider) -> Result<&Client> {
     provider.described.client.as_ref().ok_or_else(not_offered)
 }
 
-fn not_offered() -> ApiError {
+pub(super) fn not_offered() -> ApiError {
     ApiError::NoSuchPath("/console/sso".into())
+}
+
+/// Returns an address with further parameters.
+pub(super) fn with_query(endpoint: &str, query: &str) -> String {
+    let separator = if endpoint.contains('?') { '&' } else { '?' };
+    format!("{endpoint}{separator}{query}")
 }
 
 /// Returns the credentials of a client that has a secret (RFC 6749, section 2.3.1).

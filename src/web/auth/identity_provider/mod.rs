@@ -2,42 +2,32 @@
 //! first one, and each further one adapts the groups of the user.
 
 mod code_flow;
+mod exchange;
 mod key;
+mod log_out;
 mod provider;
+mod refusal;
+mod token;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use jsonwebtoken::dangerous::insecure_decode_claims;
-use jsonwebtoken::{Algorithm, decode_header};
 use platform_model::id::TenantId;
 use platform_model::tenancy::tenant::TenantStatus;
 use platform_model::users::user::Account;
+use platform_store::users::spent_tokens::is_spent;
+use platform_store::users::user_tokens::{Authenticated, ProviderSession};
 use platform_store::users::{find_user, identified};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use super::jwt::{bearer, remaining};
+use super::jwt::bearer;
 use super::throttle::RequestSource;
 use super::{Authenticator, Caller, Proof};
 use crate::http::error::{ApiError, Result};
 pub(crate) use code_flow::Attempt;
 pub(super) use provider::IdentityProviders;
 use provider::Provider;
-
-/// The types of tokens that are access tokens (RFC 9068), or that do not say what they are.
-const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
-/// The maximum number of characters of the id of a key.
-const MAX_KID: usize = 256;
-
-/// A token, not trusted until its signature is verified.
-struct Token<'t> {
-    text: &'t str,
-    algorithm: Algorithm,
-    key: String,
-    claims: Claims,
-    remaining: Duration,
-}
+pub(crate) use refusal::Refusal;
+use token::{Purpose, Token};
 
 /// The user of a verified token, with the number of changes at the look-up.
 struct Identified {
@@ -46,41 +36,27 @@ struct Identified {
     seen: u64,
 }
 
-#[derive(Deserialize)]
-struct Claims {
-    iss: String,
-    aud: Audience,
-    nbf: Option<f64>,
-    exp: f64,
-    #[serde(flatten)]
-    others: Map<String, Value>,
+/// A person who has logged in.
+pub(crate) struct LoggedIn {
+    /// The tenant of the host.
+    pub(crate) tenant: TenantId,
+    /// The user of the person.
+    pub(crate) account: Account,
+    issuer: String,
+    /// The name of the person at the provider.
+    subject: String,
+    /// The session at the provider, if it names one.
+    session: Option<String>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Audience {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl<'t> Token<'t> {
-    /// Parses a token if it could be valid now.
-    fn parse(text: &'t str) -> Option<Self> {
-        let header = decode_header(text).ok()?;
-        let is_access_token =
-            header.typ.is_none_or(|typ| TYPES.iter().any(|known| typ.eq_ignore_ascii_case(known)));
-        let key = header.kid.filter(|kid| kid.len() <= MAX_KID)?;
-        let claims: Claims = insecure_decode_claims(text).ok()?;
-        let remaining = remaining(claims.nbf, claims.exp)?;
-        let usable = is_access_token && header.crit.is_none();
-        usable.then_some(Self { text, algorithm: header.alg, key, claims, remaining })
-    }
-
-    fn is_for(&self, audience: &str) -> bool {
-        match &self.claims.aud {
-            Audience::One(one) => one == audience,
-            Audience::Several(several) => several.iter().any(|one| one == audience),
-        }
+impl LoggedIn {
+    /// Returns the log-in in exchange for which a token is issued.
+    pub(crate) fn authenticated(&self) -> Authenticated<'_> {
+        Authenticated::IdentityProvider(ProviderSession {
+            issuer: &self.issuer,
+            subject: Some(&self.subject),
+            session: self.session.as_deref(),
+        })
     }
 }
 
@@ -92,7 +68,8 @@ impl Authenticator {
         host: &str,
         source: RequestSource,
     ) -> Result<Caller> {
-        let token = Token::parse(bearer(header).unwrap_or_default()).ok_or(ApiError::Unauthorized)?;
+        let token = Token::parse(bearer(header).unwrap_or_default(), Purpose::Access);
+        let token = token.ok_or(ApiError::Unauthorized)?;
         let expires = Instant::now() + token.remaining;
         let (tenant, provider) = self.provider_of_host(host).await?;
         let provider = provider.ok_or(ApiError::Unauthorized)?;
@@ -103,19 +80,14 @@ impl Authenticator {
         if !provider.described.audience.as_deref().is_some_and(|audience| token.is_for(audience)) {
             return Err(refused("it is for another audience"));
         }
-        let verified = {
-            let _turn = self.throttle.slow_down(source).await?;
-            self.verify_signature(&provider, &token).await?
-        };
-        if !verified {
-            self.throttle.failed_at(source);
+        if !self.verify_in_turn(&provider, &token, source).await? {
             return Err(refused("the identity provider of the tenant has not signed it"));
         }
         match self.admit_identified(&tenant, &provider, &token).await? {
             Ok(Identified { account, status, seen }) => {
                 self.admit(account, status, Proof::Jwt { expires }, seen)
             }
-            Err(reason) => Err(refused(reason)),
+            Err(refusal) => Err(refused(refusal.reason())),
         }
     }
 
@@ -141,6 +113,31 @@ impl Authenticator {
         Ok(key.is_some_and(|key| key.signed(token.text, token.algorithm)))
     }
 
+    /// Creates or adapts the user of the person of a verified ID token; the inner error is the reason why the person
+    /// cannot log in.
+    ///
+    /// # Errors
+    /// `QuotaExceeded`, `Unavailable` or `Database`.
+    async fn admit_person(
+        &self,
+        tenant: TenantId,
+        provider: &Provider,
+        token: &Token<'_>,
+    ) -> Result<Result<LoggedIn, Refusal>> {
+        let session = token.name("sid").map(str::to_owned);
+        let Some(subject) = token.name("sub").filter(|_| session.is_some() || !token.has("sid")) else {
+            return Ok(Err(Refusal::Token("its claims `sub` and `sid` are no names")));
+        };
+        let (issuer, subject) = (provider.described.issuer.clone(), subject.to_owned());
+        if let Some(session) = &session
+            && is_spent(&self.database, &tenant, log_out::ended(&issuer, session)).await?
+        {
+            return Ok(Err(Refusal::Token("its session at the identity provider has ended; log in again")));
+        }
+        let admitted = self.admit_identified(&tenant, provider, token).await?;
+        Ok(admitted.map(|Identified { account, .. }| LoggedIn { tenant, account, issuer, subject, session }))
+    }
+
     /// Creates or adapts the user of a verified token, and returns it; the inner error is the reason why the user
     /// cannot log in.
     ///
@@ -151,19 +148,19 @@ impl Authenticator {
         tenant: &TenantId,
         provider: &Provider,
         token: &Token<'_>,
-    ) -> Result<Result<Identified, &'static str>> {
+    ) -> Result<Result<Identified, Refusal>> {
         let issuer = &provider.described.issuer;
         let Some(user) = provider.described.identify(&token.claims.others) else {
-            return Ok(Err("its claims name no user"));
+            return Ok(Err(Refusal::NoUser));
         };
         if !identified::admit(&self.database, tenant, issuer, &user).await? {
-            return Ok(Err("its user was not created by the identity provider"));
+            return Ok(Err(Refusal::OtherUser));
         }
         // The change of the groups counts as one that is seen.
         let seen = self.changes.now();
         let found = find_user(&self.database, tenant, &user.name).await?;
         let Some((account, status)) = found.filter(|(user, _)| user.enabled) else {
-            return Ok(Err("its user is disabled"));
+            return Ok(Err(Refusal::Disabled));
         };
         tracing::info!(target: "platform::security", %tenant, user = %user.name, issuer, "token admitted");
         Ok(Ok(Identified { account, status, seen }))

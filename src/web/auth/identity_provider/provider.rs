@@ -64,6 +64,7 @@ pub(super) struct Description {
     jwks_uri: String,
     pub(super) authorization_endpoint: Option<String>,
     pub(super) token_endpoint: Option<String>,
+    pub(super) end_session_endpoint: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -33,6 +33,16 @@ export async function a_person_logs_in_with_the_identity_provider_of_the_tenant(
     assert.equal(set.status, 200);
     await until(() => fetch(`${issuer}/.well-known/openid-configuration`).then(({ ok }) => ok, () => false), SOON);
     await page.goto(base);
+    // A link of somebody else logs nobody in, and what it says is not on the page.
+    await page.goto(`${base}/console/sso/callback?state=x&error=${encodeURIComponent("<h1>Call 0800</h1>")}`);
+    await page.getByRole("alert").getByText("This browser has not begun the log-in").waitFor();
+    assert.equal(page.url(), `${base}/`);
+    await page.goto(`${base}/?sso=${encodeURIComponent("<h1>Call 0800</h1>")}`);
+    await page.getByRole("alert").getByText("The log-in with the identity provider did not work.").waitFor();
+    assert.equal(await page.getByText("0800").count(), 0);
+    await page.getByRole("link", { name: "Log in with the identity provider" }).click();
+    await page.getByRole("link", { name: "Cancel" }).click();
+    await page.getByRole("alert").getByText("The identity provider refused the log-in.").waitFor();
     await page.getByRole("link", { name: "Log in with the identity provider" }).click();
     await page.locator("input[name=login]").fill("mia");
     await page.locator("input[name=password]").fill("any");
@@ -48,8 +58,22 @@ export async function a_person_logs_in_with_the_identity_provider_of_the_tenant(
     await other.locator(".who b", { hasText: "mia" }).waitFor();
     const groups = await fetch(`${base}/user/main/users/mia`, { headers }).then((response) => response.json());
     assert.deepEqual(groups.groups.references.map(({ group }) => group.name), ["admins"]);
+    // The log-out continues at the provider, which asks and sends the browser back.
     await page.getByRole("button", { name: "Log out" }).click();
-    for (const tab of [page, other]) await tab.getByRole("link", { name: "Log in with the identity provider" }).waitFor();
+    await other.getByRole("link", { name: "Log in with the identity provider" }).waitFor();
+    await page.getByRole("button", { name: "Yes, sign me out" }).click();
+    await page.getByRole("link", { name: "Log in with the identity provider" }).waitFor();
+    assert.equal(page.url(), `${base}/`);
+    // So the next log-in needs the password there; and a log-out at the provider ends the console in every tab.
+    await page.getByRole("link", { name: "Log in with the identity provider" }).click();
+    await page.locator("input[name=login]").fill("mia");
+    await page.locator("input[name=password]").fill("any");
+    await page.locator("button[type=submit]").click();
+    await page.locator("button[type=submit]").click();
+    await page.locator(".connection.live").waitFor();
+    await other.goto(`${issuer}/session/end`);
+    await other.getByRole("button", { name: "Yes, sign me out" }).click();
+    await page.getByRole("link", { name: "Log in with the identity provider" }).waitFor();
   } finally {
     await context.close();
     provider.kill();

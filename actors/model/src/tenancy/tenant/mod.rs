@@ -120,20 +120,36 @@ impl Tenant {
 }
 
 /// A way to log in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginOption {
     /// Each request has a user name and a password, or a token (C-07).
     Basic,
-    /// People log in to the console with the identity provider of their tenant (C-26).
-    IdentityProvider,
+    /// People log in with the identity provider of their tenant.
+    IdentityProvider {
+        /// Whether they log in to the console (C-26).
+        console: bool,
+        /// The log-in of the commands, if they have a client at the provider (C-34).
+        commands: Option<CommandLogin>,
+    },
+}
+
+/// The log-in of the commands with an identity provider, by the device authorization grant (RFC 8628).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLogin {
+    /// The URL of the provider.
+    pub issuer: String,
+    /// The id of the client of the commands.
+    pub command_client_id: String,
+    /// The scopes that the commands request.
+    pub scope: String,
 }
 
 impl LoginOption {
     /// Returns the id.
-    pub fn id(self) -> &'static str {
+    pub fn id(&self) -> &'static str {
         match self {
             Self::Basic => "basic",
-            Self::IdentityProvider => "oauth2",
+            Self::IdentityProvider { .. } => "oauth2",
         }
     }
 }
@@ -142,15 +158,22 @@ impl Serialize for Linked<'_, LoginOption> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", self.value.id())?;
-        match self.value {
+        match &self.value {
             LoginOption::Basic => {
                 map.serialize_entry("type", "BASIC")?;
                 map.serialize_entry("userManagementSource", "INTERNAL")?;
             }
-            LoginOption::IdentityProvider => {
+            LoginOption::IdentityProvider { console, commands } => {
                 map.serialize_entry("type", "OAUTH2")?;
                 map.serialize_entry("userManagementSource", "REMOTE")?;
-                map.serialize_entry("initRequest", &self.links.console_sso())?;
+                if *console {
+                    map.serialize_entry("initRequest", &self.links.console_sso())?;
+                }
+                if let Some(CommandLogin { issuer, command_client_id, scope }) = commands {
+                    map.serialize_entry("issuer", issuer)?;
+                    map.serialize_entry("commandClientId", command_client_id)?;
+                    map.serialize_entry("scope", scope)?;
+                }
             }
         }
         map.serialize_entry("visibleOnLoginPage", &true)?;
