@@ -72,43 +72,48 @@ fn area(noun: &Noun) -> &'static str {
     }
 }
 
+/// Writes the message of an error of the platform.
+fn write_platform(error: &Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match error {
+        Error::NotFound { noun: Noun::ManagedObject, id } => {
+            write!(f, "Finding device data from database failed : No managedObject for id '{id}'!")
+        }
+        Error::NotFound { noun: Noun::ExternalId, id } => {
+            write!(f, "External id not found; external id = {id}")
+        }
+        Error::NotFound { noun: Noun::Operation, id } => {
+            write!(f, "Finding device data from database failed : No operation for gid '{id}'!")
+        }
+        Error::NotFound { noun: Noun::BulkOperation, id } => {
+            write!(f, "Finding bulk operation from database failed : Cannot find document with ID {id}!")
+        }
+        Error::NotFound { noun: Noun::NewDeviceRequest, id } => {
+            write!(f, "There is no newDeviceRequest for device id {id}.")
+        }
+        Error::NotFound { noun: Noun::DeviceCredentials, id } => write!(
+            f,
+            "Credentials for device id {id} are not available. \
+             Device is in state PENDING_ACCEPTANCE, (not ACCEPTED))."
+        ),
+        Error::NotFound { noun: Noun::Module, id } => {
+            write!(f, "Not found module file for id {id}")
+        }
+        Error::NotFound { noun, id } => {
+            write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
+        }
+        Error::Duplicate { noun: Noun::Application, key } => {
+            write!(f, "an application with {key} already exists")
+        }
+        Error::Unavailable(_) => f.write_str("Service is temporarily unavailable, try again"),
+        Error::Database(_) => f.write_str("Internal Server Error"),
+        error => write!(f, "{error}"),
+    }
+}
+
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Platform(Error::NotFound { noun: Noun::ManagedObject, id }) => {
-                write!(f, "Finding device data from database failed : No managedObject for id '{id}'!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::ExternalId, id }) => {
-                write!(f, "External id not found; external id = {id}")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::Operation, id }) => {
-                write!(f, "Finding device data from database failed : No operation for gid '{id}'!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::BulkOperation, id }) => {
-                write!(f, "Finding bulk operation from database failed : Cannot find document with ID {id}!")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::NewDeviceRequest, id }) => {
-                write!(f, "There is no newDeviceRequest for device id {id}.")
-            }
-            Self::Platform(Error::NotFound { noun: Noun::DeviceCredentials, id }) => write!(
-                f,
-                "Credentials for device id {id} are not available. \
-                 Device is in state PENDING_ACCEPTANCE, (not ACCEPTED))."
-            ),
-            Self::Platform(Error::NotFound { noun: Noun::Module, id }) => {
-                write!(f, "Not found module file for id {id}")
-            }
-            Self::Platform(Error::NotFound { noun, id }) => {
-                write!(f, "Finding {noun} from database failed : No {noun} for gid '{id}'!")
-            }
-            Self::Platform(Error::Duplicate { noun: Noun::Application, key }) => {
-                write!(f, "an application with {key} already exists")
-            }
-            Self::Platform(Error::Unavailable(_)) => {
-                f.write_str("Service is temporarily unavailable, try again")
-            }
-            Self::Platform(Error::Database(_)) => f.write_str("Internal Server Error"),
-            Self::Platform(error) => error.fmt(f),
+            Self::Platform(error) => write_platform(error, f),
             Self::Unauthorized => f.write_str("Invalid credentials! : Bad credentials"),
             Self::AccessToken(flaw) => flaw.fmt(f),
             Self::SecondFactor(flaw) => flaw.fmt(f),
