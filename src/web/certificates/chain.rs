@@ -13,6 +13,7 @@ use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::FromDer;
+use x509_parser::x509::X509Version;
 
 use super::authority::shown;
 use super::{serial, sha256};
@@ -23,6 +24,9 @@ pub(crate) enum Flaw {
     /// It cannot be parsed.
     #[error("it is not an X.509 certificate that can be read")]
     Unreadable,
+    /// It has no extensions, so nothing says what it is for.
+    #[error("it is not of X.509 version 3, as openssl makes them without extensions (-extfile)")]
+    OldVersion,
     /// No tenant trusts an authority with the name of its issuer.
     #[error("no tenant trusts its issuer")]
     UnknownIssuer,
@@ -67,11 +71,15 @@ pub(crate) struct Parsed<'c> {
 /// Parses the certificates of a client.
 ///
 /// # Errors
-/// [`Flaw::Unreadable`], [`Flaw::Expired`] or [`Flaw::NotYetValid`] for that of the client itself.
+/// [`Flaw::Unreadable`], [`Flaw::OldVersion`], [`Flaw::Expired`] or [`Flaw::NotYetValid`] for that of the client
+/// itself.
 pub(crate) fn parse(certificate: &ClientCertificate) -> Result<Parsed<'_>, Flaw> {
     let all = std::iter::once(certificate.own()).chain(certificate.intermediates());
     let parsed = all.map(|der| X509Certificate::from_der(der).map(|(_, parsed)| parsed));
     let chain = parsed.collect::<Result<Vec<_>, _>>().map_err(|_| Flaw::Unreadable)?;
+    if chain[0].version() != X509Version::V3 {
+        return Err(Flaw::OldVersion);
+    }
     ensure_valid_now(&validity(&chain[0])?)?;
     Ok(Parsed { certificate, chain })
 }

@@ -178,3 +178,24 @@ async fn header_that_is_not_one_certificate_is_refused() {
     assert_eq!(both.get(OWN).await.expect(200)["userName"], "admin");
     assert!(both.get("/user/main/users/device_pump-1").await.status == 200);
 }
+
+#[tokio::test]
+async fn certificate_without_extensions_is_refused_with_a_hint() {
+    let behind = Behind::start().await;
+    let (ca, ca_key) = (
+        behind.written("ca.pem", &behind.factory.issuer.pem()),
+        behind.written("ca.key", &behind.factory.issuer.key().serialize_pem()),
+    );
+    let script = format!(
+        "openssl ecparam -genkey -name prime256v1 -noout | openssl req -new -key /dev/stdin -subj /CN=pump-1 | \
+         openssl x509 -req -CA {ca} -CAkey {ca_key} -set_serial 7 -days 9"
+    );
+    let made = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let chain = String::from_utf8(made.stdout).unwrap();
+    let old = Leaf { name: "old".into(), chain, key: String::new(), serial: "7".into() };
+
+    let header = format!("Client-Cert: {}", as_header(&old));
+
+    let refused = behind.client().with(&["-H", &header]).get(OWN).await;
+    refused.expect_message(401, "it is not of X.509 version 3");
+}
