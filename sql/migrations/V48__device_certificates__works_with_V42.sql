@@ -99,3 +99,6 @@ CREATE INDEX revoked_certificates_by_number ON revoked_certificates (tenant, aut
 ALTER TABLE new_device_requests ADD COLUMN enrollment_hash text;
 ALTER TABLE new_device_requests ADD COLUMN enrolled_key bytea;
 ALTER TABLE new_device_requests ADD COLUMN enrolled_until timestamptz;
+
+CREATE INDEX new_device_requests_by_enrollment_end ON new_device_requests (enrolled_until)
+    WHERE enrolled_until IS NOT NULL;

@@ -55,7 +55,8 @@ fn check_database(store: &StoreSettings) -> Result<(), StartError> {
 
 /// Returns what is allowed but risky.
 pub(crate) fn risks(settings: &Settings) -> Vec<Risk> {
-    [trust_in_everybody(settings), readable_secrets(settings)].into_iter().flatten().collect()
+    let risks = [trust_in_everybody(settings), unused_header(settings), readable_secrets(settings)];
+    risks.into_iter().flatten().collect()
 }
 
 /// Refuses two addresses of which only one can be listened on.
@@ -72,11 +73,22 @@ fn check_addresses(listen: SocketAddr, admin: Option<SocketAddr>) -> Result<(), 
 
 fn trust_in_everybody(settings: &Settings) -> Option<Risk> {
     let everybody = settings.trusted_proxies.iter().find(|proxy| proxy.is_everybody())?;
+    let device =
+        settings.client_certificate_header.as_ref().map_or("", |_| ", and the certificate of any device");
     Some(Risk {
         told: format!(
-            "--trusted-proxies contains {everybody}, so every client can claim any address, host and scheme"
+            "--trusted-proxies contains {everybody}, so every client can claim any address, host and scheme{device}"
         ),
         remedy: "name the addresses of the proxies alone".into(),
+    })
+}
+
+/// Returns the risk that devices behind a proxy cannot log in, because no proxy is trusted.
+fn unused_header(settings: &Settings) -> Option<Risk> {
+    let header = settings.client_certificate_header.as_ref()?;
+    settings.trusted_proxies.is_empty().then(|| Risk {
+        told: format!("--client-certificate-header {header} is ignored, because no proxy is trusted"),
+        remedy: "name the addresses of the proxies: --trusted-proxies".into(),
     })
 }
 
@@ -177,5 +189,17 @@ mod tests {
             settings.trusted_proxies = vec![everybody.parse().expect("a network")];
             assert!(told(&settings)[0].contains(everybody), "{:?}", told(&settings));
         }
+    }
+
+    #[test]
+    fn header_for_certificates_needs_proxies_that_are_known() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut settings = Settings::default();
+        settings.store.data_dir = directory.path().into();
+        settings.client_certificate_header = Some("client-cert".into());
+        assert!(told(&settings)[0].contains("no proxy is trusted"), "{:?}", told(&settings));
+
+        settings.trusted_proxies = vec!["0.0.0.0/0".parse().expect("a network")];
+        assert!(told(&settings)[0].contains("certificate of any device"), "{:?}", told(&settings));
     }
 }

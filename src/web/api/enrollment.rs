@@ -23,6 +23,7 @@ use crate::certificates::{self, sha256};
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
+use crate::http::head::Head;
 use crate::http::{RequestHead, authority, client_address, essence};
 
 /// The most bytes of a request for a certificate.
@@ -63,7 +64,7 @@ pub async fn enroll(
     let Some(header) = request.headers().get(header::AUTHORIZATION) else {
         return reenroll(request, head, body, platform, secret_key).await;
     };
-    let authenticator = crate::http::head::Head::state::<Authenticator>(&request);
+    let authenticator = request.state::<Authenticator>();
     let (enrollment, device) = authenticator
         .verify_enrollment(header.as_bytes(), request.match_info().get("tenant"), source)
         .await?;
@@ -108,7 +109,7 @@ async fn tenant_of_path(request: &HttpRequest) -> Result<TenantId> {
     match request.match_info().get("tenant") {
         Some(tenant) => Ok(TenantId::known(tenant)?),
         None => {
-            let authenticator = crate::http::head::Head::state::<Authenticator>(request);
+            let authenticator = request.state::<Authenticator>();
             authenticator.tenant_of_visitors(authority(request).unwrap_or_default()).await
         }
     }

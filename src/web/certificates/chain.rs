@@ -103,8 +103,12 @@ pub(crate) fn verify<'a>(
     if authorities.is_empty() {
         return Err(Flaw::UnknownIssuer);
     }
+    // Another tenant may trust an authority above the one that signed the certificate, so the nearest one decides.
+    let issuers = parsed.issuers();
+    let mut nearest_first: Vec<&TrustedCertificate> = authorities.iter().collect();
+    nearest_first.sort_by_key(|one| issuers.iter().position(|issuer| *issuer == one.facts.subject_hash));
     let mut flaw = Flaw::BadSignature;
-    for authority in authorities {
+    for authority in nearest_first {
         match links_to(parsed, authority) {
             Ok(path) => return Ok((verified(parsed, authority, &path)?, authority)),
             // The flaw that is nearest to success says most.

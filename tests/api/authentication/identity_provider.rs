@@ -153,13 +153,14 @@ fn attacks(provider: &Provider) -> Vec<(&'static str, String)> {
         ("not valid yet", claiming("nbf", json!(now() + 600.0))),
         ("a token for the log-out", headed("typ", json!("logout+jwt"))),
         ("critical extensions", headed("crit", json!(["b64"]))),
-        ("no id of a key", headed("kid", Value::Null)),
         ("the name of an administrator with a password", claiming("sub", json!("admin"))),
         ("the name of a device", claiming("sub", json!("device_1"))),
         ("the name of a microservice", claiming("sub", json!("service_x"))),
         ("a name that is no user name", claiming("sub", json!("a/b"))),
         ("no name", claiming("sub", Value::Null)),
         ("a key in the token", RSA_2048.sign(&json!({"alg": "RS256", "jwk": RSA_2048.jwk()}), &claims)),
+        ("another key in the token", OTHER.sign(&json!({"alg": "RS256", "jwk": OTHER.jwk()}), &claims)),
+        ("another key", OTHER.sign(&json!({"alg": "RS256"}), &claims)),
     ]
 }
 
@@ -264,6 +265,21 @@ async fn concurrent_first_tokens_at_two_servers_create_one_user() {
         assert_eq!(statuses, BTreeSet::from([200]));
         assert_eq!(groups(&admin, &name).await, names(&["business"]));
     }
+}
+
+#[tokio::test]
+async fn token_without_the_id_of_a_key_counts_if_the_provider_has_one_key() {
+    let provider = Provider::start(vec![OTHER.jwk()]).await;
+    let (server, _) = server_with(&provider).await;
+    let token = RSA_2048.sign(&json!({"alg": "RS256"}), &provider.claims("mia", &[]));
+    assert_eq!(status(&server, &token).await, 401, "the only key is another one");
+
+    *provider.keys.lock().unwrap() = vec![RSA_2048.jwk()];
+    until("the new key", async || status(&server, &token).await == 200).await;
+
+    *provider.keys.lock().unwrap() = vec![RSA_2048.jwk(), OTHER.jwk()];
+    let (server, _) = server_with(&provider).await;
+    assert_eq!(status(&server, &token).await, 401, "it could be either key");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Identity providers for the tests: one that the tests control, and one of npm.
+//! Identity providers for the tests: one that the tests control, one of npm, and one of PyPI.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::harness::issuer::{RSA_2048, now};
-use crate::harness::node;
+use crate::harness::{node, python};
 
 pub(super) const AUDIENCE: &str = "https://platform.example.com";
 
@@ -119,6 +119,36 @@ impl Provider {
             "issuer": self.issuer, "audience": AUDIENCE, "groupsClaim": "realm.groups",
             "groups": r#"{"ops": "admins", "staff": "business"}"#,
         })
+    }
+}
+
+/// The provider of PyPI, which the process ends with.
+pub(super) struct Mocked {
+    pub(super) issuer: String,
+    _process: tokio::process::Child,
+}
+
+impl Mocked {
+    /// Starts the provider; `None` if it cannot run here.
+    pub(super) async fn start() -> Option<Self> {
+        let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("oidc-provider-mock");
+        let programs = match python::install_packages(&directory, "oidc-provider-mock==0.3.4\n") {
+            Ok(programs) => programs,
+            Err(missing) => {
+                assert!(!other_programs_are_required(), "the identity provider cannot run: {missing}");
+                eprintln!("SKIPPED the identity provider of PyPI: {missing}");
+                return None;
+            }
+        };
+        let port = free_port();
+        let mut command = tokio::process::Command::new(programs.join("oidc-provider-mock"));
+        command.args(["--port", &port.to_string()]).kill_on_drop(true);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        let provider =
+            Self { _process: command.spawn().unwrap(), issuer: format!("http://127.0.0.1:{port}") };
+        let description = format!("{}/.well-known/openid-configuration", provider.issuer);
+        until("the identity provider", async || reqwest::get(&description).await.is_ok()).await;
+        Some(provider)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ring::digest::{SHA256, digest};
 
 use super::identity_provider::{OPTIONS, groups, names, server_with};
-use super::providers::Provider;
+use super::providers::{Mocked, Provider};
 use super::*;
 use crate::harness::issuer::{OTHER, RSA_2048, encode};
 
@@ -214,4 +214,32 @@ async fn passwords_of_people_can_be_switched_off_but_for_one_user() {
     // Without a client nobody could log in.
     admin.delete(&format!("{OPTIONS}/clientId")).await.expect(204);
     joe.get(OBJECTS).await.expect(200);
+}
+
+#[tokio::test]
+async fn person_logs_in_at_a_provider_of_another_vendor() {
+    let Some(provider) = Mocked::start().await else { return };
+    let allowed = vec![provider.issuer.strip_prefix("http://").unwrap().parse().unwrap()];
+    let (server, admin) =
+        TestServer::start_with(|settings| settings.module_request_hosts = allowed).await.with_admin();
+    let options =
+        json!({"issuer": provider.issuer, "clientId": "console", "credentials.clientSecret": "secret"});
+    admin.put(OPTIONS, &options).await.expect(200);
+    let visitor = server.stranger();
+    let begun = visitor.get("/console/sso").await.expect(302);
+    let cookie = begun.header("Set-Cookie").unwrap().split(';').next().unwrap().to_owned();
+
+    // The person enters a name in the form of the provider.
+    let person = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let form = person.post(begun.header("Location").unwrap());
+    let form = form.header("Content-Type", "application/x-www-form-urlencoded").body("sub=mia");
+    let sent_back = form.send().await.unwrap();
+    let back =
+        sent_back.headers()["Location"].to_str().unwrap().strip_prefix(server.base()).unwrap().to_owned();
+    let response = visitor.request("GET", &back).header("Cookie", &cookie).send().await.expect(200);
+
+    let kept = response.headers("Set-Cookie").find_map(|cookie| cookie.strip_prefix("platform-console="));
+    let mia = server.stranger().with_token(kept.unwrap().split(';').next().unwrap());
+    assert_eq!(mia.read("/user/currentUser").await["userName"], "mia");
+    assert_eq!(groups(&admin, "mia").await, names(&[]));
 }

@@ -91,11 +91,7 @@ async fn proof_needs_the_key_and_the_newest_code() {
 #[tokio::test]
 async fn key_belongs_to_one_tenant() {
     let https = Https::start(1).await;
-    let tenant = json!({"id": "t7", "domain": "t7.example.com", "company": "T7", "adminName": "admin",
-        "adminPass": "admin-password", "adminEmail": "a@b.de"});
-    let management = https.client().with(&["--user", &format!("management/admin:{ADMIN_PASSWORD}")]);
-    management.send("POST", "/tenant/tenants", &tenant).await.expect(201);
-    let other = https.client().with(&["--user", "t7/admin:admin-password"]);
+    let other = https.with_tenant("t7").await;
     let factory = Authority::new("factory");
     let ours = https.trust(&factory, json!({})).await;
     let path = "/tenant/tenants/t7/trusted-certificates";
@@ -115,7 +111,7 @@ async fn operator_vouches_for_a_tenant_without_the_key() {
     let created = https.admin().send("POST", PATH, &body).await.expect(201);
     let confirmed = format!("{PATH}-pop/{}/confirmed", created["fingerprint"].as_str().unwrap());
     https.admin().send("POST", &confirmed, &json!({})).await.expect(403);
-    let management = https.client().with(&["--user", &format!("management/admin:{ADMIN_PASSWORD}")]);
+    let management = https.management();
 
     management.send("POST", &confirmed, &json!({})).await.expect(200);
 

@@ -21,6 +21,11 @@ async fn certificate_of_a_trusted_authority_is_the_log_in_of_its_device() {
     let of_fast_lane = alarm_of(created["id"].as_str().unwrap(), "t");
     device.send("POST", "/alarm/alarms", &of_fast_lane).await.expect(201);
     https.client().get(OWN).await.expect(401);
+    device.get(OWN).await.expect(200);
+    let records = https.admin().get("/audit/auditRecords?type=User&user=device_pump-7").await.expect(200);
+    let log_ins: Vec<_> =
+        records["auditRecords"].as_array().unwrap().iter().map(|one| &one["activity"]).collect();
+    assert_eq!(log_ins, ["Log-in"], "the first use alone is recorded");
     let groups = https.admin().get("/user/main/users/device_pump-7/groups").await.expect(200);
     assert_eq!(groups["references"][0]["group"]["name"], "devices");
 }
@@ -109,11 +114,7 @@ async fn authority_below_a_trusted_one_issues_if_its_certificate_is_sent() {
 #[tokio::test]
 async fn tenant_follows_from_the_authority() {
     let https = Https::start(1).await;
-    let tenant = json!({"id": "t7", "domain": "t7.example.com", "company": "T7", "adminName": "admin",
-        "adminPass": "admin-password", "adminEmail": "a@b.de"});
-    let management = https.client().with(&["--user", &format!("management/admin:{ADMIN_PASSWORD}")]);
-    management.send("POST", "/tenant/tenants", &tenant).await.expect(201);
-    let other = https.client().with(&["--user", "t7/admin:admin-password"]);
+    let other = https.with_tenant("t7").await;
     let (ours, theirs) = (Authority::new("factory"), Authority::new("factory"));
     https.trust(&ours, json!({"autoRegistrationEnabled": true})).await;
     trust(&other, "t7", &theirs, json!({"autoRegistrationEnabled": true})).await;
@@ -121,6 +122,25 @@ async fn tenant_follows_from_the_authority() {
     for (authority, tenant) in [(&ours, "main"), (&theirs, "t7")] {
         let device = https.device(&authority.issue("pump"));
         assert_eq!(device.get("/tenant/currentTenant").await.expect(200)["name"], tenant);
+    }
+}
+
+#[tokio::test]
+async fn nearest_authority_decides_about_the_tenant() {
+    let https = Https::start(1).await;
+    let other = https.with_tenant("t7").await;
+    let root = Authority::new("root");
+    let plants = ["plant 1", "plant 2", "plant 3"].map(|name| root.below(name));
+    https.trust(&root, json!({"autoRegistrationEnabled": true})).await;
+    for plant in &plants[..2] {
+        trust(&other, "t7", plant, json!({"autoRegistrationEnabled": true})).await;
+    }
+
+    for (plant, tenant) in plants.iter().zip(["t7", "t7", "main"]) {
+        let mut leaf = plant.issue("pump");
+        leaf.chain += &plant.issuer.pem();
+        let found = https.device(&leaf).get("/tenant/currentTenant").await.expect(200);
+        assert_eq!(found["name"], tenant);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod attacks;
 mod authorities;
-mod enrolment;
+mod enrollment;
 mod expiry;
 mod forwarded;
 mod log_in;
@@ -66,6 +66,19 @@ impl Https {
 
     fn admin_of(&self, server: usize) -> Curl {
         self.client_of(server).with(&["--user", &format!("main/admin:{ADMIN_PASSWORD}")])
+    }
+
+    /// Returns the administrator of tenant `management`.
+    fn management(&self) -> Curl {
+        self.client().with(&["--user", &format!("management/admin:{ADMIN_PASSWORD}")])
+    }
+
+    /// Creates another tenant, and returns its administrator.
+    async fn with_tenant(&self, id: &str) -> Curl {
+        let tenant = json!({"id": id, "domain": format!("{id}.example.com"), "company": id, "adminName": "admin",
+            "adminPass": "admin-password", "adminEmail": "a@b.de"});
+        self.management().send("POST", "/tenant/tenants", &tenant).await.expect(201);
+        self.client().with(&["--user", &format!("{id}/admin:admin-password")])
     }
 
     /// Returns a client with a certificate.

@@ -134,13 +134,34 @@ pub async fn begin_trial(database: &Database, tenant: &TenantId, user: &str) -> 
     })
 }
 
-/// Accepts the code of a step of time. Returns whether no code of this step or a later one was accepted before. One
-/// statement.
+/// Accepts the code of a step of time, with an audit record of the log-in (Y-07). Returns whether no code of this step
+/// or a later one was accepted before. One transaction.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn accept_step(database: &Database, tenant: &TenantId, user: &str, step: i64) -> Result<bool> {
-    Ok(database.reader().await?.run(ACCEPT, &[&tenant.as_str(), &user, &step]).await? == 1)
+    let by = by_oneself(database, tenant, user)?;
+    change(database, async |transaction, _| {
+        if transaction.run(ACCEPT, &[&tenant.as_str(), &user, &step]).await? == 0 {
+            return Ok(false);
+        }
+        let code = vec![AttributeChange::text("secondFactor", None, Some("TOTP".into()))];
+        audit(transaction, &by, "User", "Log-in", user.to_owned(), code).await?;
+        Ok(true)
+    })
+    .await
+}
+
+/// Returns the author of the audit records of a user who logs in.
+fn by_oneself(database: &Database, tenant: &TenantId, user: &str) -> Result<Administration> {
+    Ok(Administration {
+        tenant: tenant.clone(),
+        by: user.to_owned(),
+        application: None,
+        authority: UserAuthority::Everyone,
+        audit_record: database.membership().ids().next()?,
+        client: None,
+    })
 }
 
 /// Uses up a recovery code, with an audit record (Y-07). Returns whether the user had it. One transaction.
@@ -154,14 +175,7 @@ pub async fn use_recovery_code(
     code: &RecoveryCode,
 ) -> Result<bool> {
     let hash = code.hash();
-    let by = Administration {
-        tenant: tenant.clone(),
-        by: user.to_owned(),
-        application: None,
-        authority: UserAuthority::Everyone,
-        audit_record: database.membership().ids().next()?,
-        client: None,
-    };
+    let by = by_oneself(database, tenant, user)?;
     change(database, async |transaction, _| {
         let row = transaction.query_opt(USE_RECOVERY_CODE, &[&tenant.as_str(), &user, &hash.bytes()]).await?;
         let Some(row) = row else { return Ok(false) };

@@ -109,8 +109,7 @@ impl Authenticator {
         if token.claims.iss != provider.described.issuer {
             return Ok(false);
         }
-        let key = self.identity_providers.key(provider, &token.key).await?;
-        Ok(key.is_some_and(|key| key.signed(token.text, token.algorithm)))
+        self.identity_providers.signed(provider, token).await
     }
 
     /// Creates or adapts the user of the person of a verified ID token; the inner error is the reason why the person

@@ -17,6 +17,7 @@ use serde::Deserialize;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::key::{Jwk, SigningKey};
+use super::token::Token;
 use crate::auth::changes::Changes;
 use crate::http::error::{ApiError, Result};
 use crate::outbound_requests::read_json;
@@ -52,9 +53,19 @@ pub(in crate::auth) struct Provider {
 #[derive(Default)]
 struct Published {
     description: Option<Description>,
-    keys: HashMap<String, Arc<SigningKey>>,
+    keys: HashMap<String, SigningKey>,
     requested: Option<Instant>,
     read: Option<Instant>,
+}
+
+impl Published {
+    /// Returns the key with an id, or the only key.
+    fn key(&self, id: Option<&str>) -> Option<&SigningKey> {
+        match id {
+            Some(id) => self.keys.get(id),
+            None => self.keys.values().next().filter(|_| self.keys.len() == 1),
+        }
+    }
 }
 
 /// The members of a provider's description that are used (OpenID Connect Discovery 1.0, section 3).
@@ -115,12 +126,19 @@ impl IdentityProviders {
         Ok(provider)
     }
 
-    /// Returns a key of a provider.
+    /// Returns whether a key of a provider has signed a token: the key that the token names, or the only one if it
+    /// names none (OpenID Connect Core 1.0, section 10.1). A key that is not known may be new, and so may be the only
+    /// one if it does not fit.
     ///
     /// # Errors
     /// `Unavailable` if the provider has not responded yet.
-    pub(super) async fn key(&self, provider: &Provider, id: &str) -> Result<Option<Arc<SigningKey>>> {
-        Ok(self.published(provider, |published| published.keys.contains_key(id)).await?.keys.get(id).cloned())
+    pub(super) async fn signed(&self, provider: &Provider, token: &Token<'_>) -> Result<bool> {
+        let signs = |key: &SigningKey| key.signed(token.text, token.algorithm);
+        let suffices = |published: &Published| {
+            published.key(token.key.as_deref()).is_some_and(|key| token.key.is_some() || signs(key))
+        };
+        let published = self.published(provider, suffices).await?;
+        Ok(published.key(token.key.as_deref()).is_some_and(signs))
     }
 
     /// Returns the description of a provider.
@@ -166,7 +184,7 @@ impl IdentityProviders {
     async fn read(
         &self,
         described: &IdentityProvider,
-    ) -> Result<(Description, HashMap<String, Arc<SigningKey>>), String> {
+    ) -> Result<(Description, HashMap<String, SigningKey>), String> {
         let url = described.discovery_url();
         let description: Description = read_json(&url, &self.allowed, &self.roots).await?;
         if description.issuer != described.issuer {
@@ -175,7 +193,7 @@ impl IdentityProviders {
         let set: KeySet = read_json(&description.jwks_uri, &self.allowed, &self.roots).await?;
         let keys = set.keys.into_iter().take(MAX_KEYS).filter_map(|key| {
             let jwk: Jwk = serde_json::from_value(key).ok()?;
-            Some((jwk.kid.clone()?, Arc::new(SigningKey::of(&jwk)?)))
+            Some((jwk.kid.clone().unwrap_or_default(), SigningKey::of(&jwk)?))
         });
         let keys = keys.collect();
         Ok((description, keys))

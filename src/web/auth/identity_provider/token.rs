@@ -36,7 +36,7 @@ pub(super) enum Purpose {
 pub(super) struct Token<'t> {
     pub(super) text: &'t str,
     pub(super) algorithm: Algorithm,
-    pub(super) key: String,
+    pub(super) key: Option<String>,
     pub(super) claims: Claims,
     pub(super) remaining: Duration,
 }
@@ -78,12 +78,15 @@ impl<'t> Token<'t> {
         if !header.typ.as_deref().is_none_or(is_of_type) || header.crit.is_some() {
             return None;
         }
-        let key = header.kid.filter(|kid| kid.len() <= MAX_KID)?;
+        let brings_key = header.jwk.is_some() || header.jku.is_some() || header.x5u.is_some();
+        if brings_key || header.kid.as_ref().is_some_and(|kid| kid.len() > MAX_KID) {
+            return None;
+        }
         let claims: Claims = insecure_decode_claims(text).ok()?;
         let is_log_out = purpose == Purpose::LogOut;
         let ends = claims.exp.or_else(|| is_log_out.then(|| now() + RECENT))?;
         let remaining = remaining(claims.nbf, ends)?;
-        let token = Self { text, algorithm: header.alg, key, claims, remaining };
+        let token = Self { text, algorithm: header.alg, key: header.kid, claims, remaining };
         (token.claims.others.contains_key(EVENTS) == is_log_out).then_some(token)
     }
 

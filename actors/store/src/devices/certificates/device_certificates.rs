@@ -2,6 +2,7 @@
 //! and found by its fingerprint from then on.
 
 use deadpool_postgres::GenericClient;
+use platform_model::data::audit_record::AttributeChange;
 use platform_model::device_id::DeviceId;
 use platform_model::devices::device_certificate::{DeviceCertificate, not_found};
 use platform_model::devices::trusted_certificate::Fingerprint;
@@ -11,7 +12,7 @@ use platform_model::page::{Page, PageRequest, Position};
 use platform_model::role;
 use platform_model::timestamp::Timestamp;
 use platform_model::users::group::DEVICES;
-use platform_model::users::user::Administration;
+use platform_model::users::user::{Administration, UserAuthority};
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -21,6 +22,7 @@ use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::change;
+use crate::users::audit::audit;
 
 const FIND: &str = include_str!("../../../../../sql/queries/device_certificates/find.sql");
 const GET: &str = include_str!("../../../../../sql/queries/device_certificates/get.sql");
@@ -118,14 +120,18 @@ pub async fn insert(
     if registration == Registration::Allowed {
         transaction.run(REGISTER, &[&tenant, &user, &roles, &DEVICES]).await?;
     }
-    let stored = store(&transaction, certificate).await?;
+    let stored = store(database, &transaction, certificate).await?;
     transaction.commit().await?;
     Ok(stored)
 }
 
-/// Stores a verified certificate as part of the caller's transaction. Returns whether it was not known, and its device
-/// has a user.
-pub(super) async fn store(client: &impl GenericClient, certificate: &VerifiedCertificate) -> Result<bool> {
+/// Stores a verified certificate as part of the caller's transaction, with an audit record (Y-07). Returns whether it
+/// was not known, and its device has a user.
+pub(super) async fn store(
+    database: &Database,
+    client: &impl GenericClient,
+    certificate: &VerifiedCertificate,
+) -> Result<bool> {
     let fingerprint = Fingerprint::of_bytes(&certificate.fingerprint);
     let issuers: Vec<&[u8]> = certificate.issuers.iter().map(|issuer| &issuer[..]).collect();
     let parameters: [&(dyn ToSql + Sync); 9] = [
@@ -139,7 +145,21 @@ pub(super) async fn store(client: &impl GenericClient, certificate: &VerifiedCer
         certificate.validity.start(),
         certificate.validity.end(),
     ];
-    Ok(client.run(INSERT, &parameters).await? > 0)
+    if client.run(INSERT, &parameters).await? == 0 {
+        return Ok(false);
+    }
+    let user = certificate.device.user_name();
+    let by = Administration {
+        tenant: certificate.tenant.clone(),
+        by: user.clone(),
+        application: None,
+        authority: UserAuthority::Everyone,
+        audit_record: database.membership().ids().next()?,
+        client: None,
+    };
+    let issued = AttributeChange::text("certificate", None, Some(fingerprint.to_string()));
+    audit(client, &by, "User", "Log-in", user, vec![issued]).await?;
+    Ok(true)
 }
 
 /// Returns a page of the certificates of the devices of a tenant, or of one user, in the order in which they were first

@@ -91,7 +91,7 @@ pub async fn use_password(
     if let Some(group) = row.get::<_, Option<i64>>(1) {
         placements::put(&transaction, tenant, &name, ManagedObjectId(group)).await?;
     }
-    device_certificates::store(&transaction, certificate).await?;
+    device_certificates::store(database, &transaction, certificate).await?;
     let parameters: [&(dyn ToSql + Sync); 4] =
         [&tenant.as_str(), &id.as_str(), &&key[..], &kept.as_secs_f64()];
     transaction.run(SET_KEY, &parameters).await?;
