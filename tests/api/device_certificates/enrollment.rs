@@ -260,3 +260,21 @@ async fn guesses_of_one_time_passwords_are_slowed_down() {
     }
     assert!(refused.contains(&429), "{refused:?}");
 }
+
+#[tokio::test]
+async fn registration_with_a_one_time_password_gives_out_no_credentials() {
+    let https = Https::start(1).await;
+    prepare(&https, "pump-1").await;
+    let bootstrap =
+        https.client().with(&["--user", &format!("management/devicebootstrap:{BOOTSTRAP_PASSWORD}")]);
+    let polls =
+        async || bootstrap.send("POST", "/devicecontrol/deviceCredentials", &json!({"id": "pump-1"})).await;
+    polls().await.expect(404);
+    let accepted = json!({"status": "ACCEPTED"});
+    https.admin().send("PUT", "/devicecontrol/newDeviceRequests/pump-1", &accepted).await.expect(200);
+
+    polls().await.expect(404);
+
+    let device = Device::new(&https, "pump-1", "EC");
+    device.keep(&device.enroll(PASSWORD).await);
+}
