@@ -9,7 +9,7 @@ const OWN: &str = "/inventory/managedObjects?pageSize=1";
 
 #[tokio::test]
 async fn certificates_with_a_flaw_are_refused_with_the_reason() {
-    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let (https, factory) = (Https::start(2).await, Authority::new("factory"));
     https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
     let now = OffsetDateTime::now_utc();
     type Change = Box<dyn FnOnce(&mut CertificateParams)>;
@@ -69,7 +69,7 @@ async fn certificates_with_a_flaw_are_refused_with_the_reason() {
 
 #[tokio::test]
 async fn names_of_trusted_authorities_give_no_trust() {
-    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let (https, factory) = (Https::start(2).await, Authority::new("factory"));
     https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
     let twin = Authority::new("factory");
     https
@@ -96,7 +96,7 @@ async fn names_of_trusted_authorities_give_no_trust() {
 
 #[tokio::test]
 async fn self_signed_certificate_is_refused() {
-    let https = Https::start(1).await;
+    let https = Https::start(2).await;
     let own = Authority::new("pump-1");
     let leaf = Leaf {
         name: "self".into(),
@@ -109,7 +109,7 @@ async fn self_signed_certificate_is_refused() {
 
 #[tokio::test]
 async fn authority_without_a_proof_gives_no_trust() {
-    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let (https, factory) = (Https::start(2).await, Authority::new("factory"));
     let body = json!({"certInPemFormat": factory.issuer.pem(), "autoRegistrationEnabled": true});
     https.admin().send("POST", "/tenant/tenants/main/trusted-certificates", &body).await.expect(201);
 
@@ -119,7 +119,7 @@ async fn authority_without_a_proof_gives_no_trust() {
 
 #[tokio::test]
 async fn certificate_logs_in_users_of_devices_only() {
-    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let (https, factory) = (Https::start(2).await, Authority::new("factory"));
     https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
 
     for name in ["admin", "main/admin", "device_x/y"] {
@@ -132,7 +132,7 @@ async fn certificate_logs_in_users_of_devices_only() {
 
 #[tokio::test]
 async fn disabled_user_of_a_device_stays_disabled() {
-    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    let (https, factory) = (Https::start(2).await, Authority::new("factory"));
     https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
     let device = https.device(&factory.issue("pump-1"));
     device.get(OWN).await.expect(200);

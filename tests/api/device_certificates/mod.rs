@@ -81,9 +81,9 @@ impl Https {
         self.client().with(&["--user", &format!("{id}/admin:admin-password")])
     }
 
-    /// Returns a client with a certificate.
+    /// Returns a client with a certificate, at another server than the administrator if there are several.
     fn device(&self, certificate: &Leaf) -> Curl {
-        self.device_at(0, certificate)
+        self.device_at(self.servers.len() - 1, certificate)
     }
 
     fn device_at(&self, server: usize, certificate: &Leaf) -> Curl {

@@ -54,6 +54,18 @@ fn every_route_and_method_has_a_row() {
 
 #[tokio::test]
 async fn every_caller_gets_the_expected_status() {
+    check_every_cell().await;
+}
+
+/// Each request is sent to the next of two servers.
+mod statuses_at_two_servers {
+    #[tokio::test]
+    async fn every_caller_gets_the_expected_status() {
+        super::check_every_cell().await;
+    }
+}
+
+async fn check_every_cell() {
     let fixture = Fixture::create().await;
     let rows = rows();
 
