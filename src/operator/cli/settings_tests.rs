@@ -54,7 +54,7 @@ fn settings_are_shown_with_value_and_origin() {
     assert_eq!(of("database-url"), (Some("(hidden)"), "PLATFORM_DATABASE_URL"));
     assert_eq!(of("body-bytes"), (Some("16MiB"), "default"));
     assert_eq!(of("public-url"), (None, "default"));
-    assert_eq!(shown.len(), 116, "every setting is shown");
+    assert_eq!(shown.len(), 119, "every setting is shown");
     assert_eq!((settings.workers, settings.actor_threads, settings.listen.port()), (3, 5, 2));
 
     let open = [("PLATFORM_DATABASE_URL", "postgres://me@db/things")];
