@@ -13,6 +13,7 @@ pub mod devices;
 pub mod error;
 pub mod fragment_name;
 pub mod fragments;
+pub mod hex;
 pub mod id;
 pub mod idempotency;
 pub mod limits;

@@ -37,6 +37,7 @@ pub use changes::{Changed, Holders, Names};
 pub use draining::OfferedSessions;
 pub use notification_diagnosis::DiagnosisRequest;
 use platform_model::error::{Error, Result};
+use platform_model::hex::hex;
 use platform_model::id::{IdGenerator, ManagedObjectId, TenantId};
 use platform_model::limits::Limits;
 use platform_model::realtime::client_session::SessionsOfServer;
@@ -120,7 +121,7 @@ const LONGEST_RELEASE: Duration = Duration::from_secs(5);
 fn new_secret() -> String {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the system's random source works");
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&bytes)
 }
 
 /// Returns the error for a process that has no number yet.

@@ -4,6 +4,7 @@
 //! HMAC over both. All servers of the deployment share the key of the HMAC, so each recognizes the ids of the others
 //! and sends no request about an invented id. Without the key, 104 bits of an id cannot be guessed (B-08).
 
+use platform_model::hex::hex;
 use platform_store::realtime::session_moves::BIRTH_BITS;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -50,7 +51,7 @@ impl ClientIds {
     /// all servers and does not reveal the clientId.
     pub(crate) fn shown(&self, client: ClientId) -> String {
         let tag = hmac::sign(&self.key, format!("shown {client}").as_bytes());
-        tag.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&tag.as_ref()[..16])
     }
 
     fn check(&self, name: u128) -> u128 {

@@ -11,6 +11,7 @@ use std::path::Path;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use platform_model::hex::hex;
 use platform_store::realtime::signatures::MessageKey;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -200,10 +201,6 @@ impl SecretKey {
     pub fn fingerprint(&self) -> String {
         self.fingerprint.clone()
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn parse_hex(text: &str) -> Option<Vec<u8>> {

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use platform_model::hex::hex;
+
 use super::{StartError, account::Account};
 
 /// The name of PostgreSQL's socket at the default port. The port has no other meaning here.
@@ -226,7 +228,7 @@ fn fits_socket(directory: &Path) -> bool {
 /// Returns sixteen characters that differ for different paths.
 fn fingerprint(path: &Path) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, path.as_os_str().as_encoded_bytes());
-    digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest.as_ref()[..8])
 }
 
 /// Returns the connection string for the socket in `directory`.

@@ -10,16 +10,15 @@ use platform_front::tls::ClientCertificate;
 use platform_model::device_id::DeviceId;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
-use platform_store::devices::certificates::authorities::{IssuingAuthority, list_issuing};
+use platform_store::devices::certificates::authorities::list_issuing;
 use platform_store::devices::certificates::device_certificates::{self, VerifiedCertificate};
 use platform_store::devices::certificates::enrollments;
 use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject;
 
 use super::device_credentials::CredentialPolls;
 use crate::auth::{Authenticator, Caller, RequestSource};
 use crate::certificates::issue::{SigningRequest, certificates_only};
-use crate::certificates::{self, sha256};
+use crate::certificates::{self, der_of, sha256};
 use crate::http::body::UnreadBody;
 use crate::http::component::Component;
 use crate::http::error::{ApiError, Result};
@@ -40,7 +39,7 @@ pub async fn get_authorities(request: HttpRequest, platform: Component<Platform>
     if issuing.is_empty() {
         return Err(no_authority().into());
     }
-    let all: Vec<_> = issuing.iter().filter_map(|one| certificate_of(one).ok()).collect();
+    let all: Vec<_> = issuing.iter().filter_map(|one| der_of(&one.authority.facts)).collect();
     Ok(respond("application/pkcs7-mime", &all))
 }
 
@@ -161,12 +160,6 @@ async fn issue(
 
 fn no_authority() -> Error {
     Error::not_found(Noun::TrustedCertificate, "certificate-authority")
-}
-
-fn certificate_of(
-    issuing: &IssuingAuthority,
-) -> Result<CertificateDer<'static>, rustls_pki_types::pem::Error> {
-    CertificateDer::from_pem_slice(issuing.authority.facts.pem.as_bytes())
 }
 
 fn respond(content_type: &str, certificates: &[CertificateDer<'_>]) -> HttpResponse {

@@ -8,7 +8,7 @@ use platform_store::devices::certificates::authorities::get_authority;
 use platform_store::devices::certificates::revocations::{self, Revoked};
 use time::OffsetDateTime;
 
-use super::trusted_certificates::{Named, fingerprint, readable};
+use super::trusted_certificates::{Named, changeable, fingerprint, readable};
 use crate::auth::Caller;
 use crate::certificates::revoked_by;
 use crate::http::RequestHead;
@@ -51,9 +51,7 @@ pub async fn create(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let by = caller.administers_groups(&platform, &path.0).await?;
-    head.check_mode()?;
-    let fingerprint = fingerprint(&path.1)?;
+    let (by, fingerprint) = changeable(&caller, &head, &path, &platform).await?;
     let (_, Revocation { serial, reason }) = body.parse(&["revokedCertificate"], Revocation::parse).await?;
     let revoked = Revoked { serial, time: OffsetDateTime::now_utc(), reason };
     revocations::revoke(platform.database(), &by, &fingerprint, &[revoked]).await?;
@@ -72,9 +70,8 @@ pub async fn upload(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let by = caller.administers_groups(&platform, &path.0).await?;
-    head.check_mode()?;
-    let (database, fingerprint) = (platform.database(), fingerprint(&path.1)?);
+    let (by, fingerprint) = changeable(&caller, &head, &path, &platform).await?;
+    let database = platform.database();
     let authority = get_authority(database, &by.tenant, &fingerprint).await?;
     let list = body.read(LIST_BYTES).await?;
     let revoked = revoked_by(&authority.facts, &list)?;

@@ -14,7 +14,7 @@ use platform_model::devices::trusted_certificate::{
 use platform_model::error::{Error, Noun};
 use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::timestamp::Timestamp;
-use platform_model::users::user::UserAuthority;
+use platform_model::users::user::{Administration, UserAuthority};
 use platform_store::devices::certificates::authorities::{self, NewAuthority};
 
 use crate::auth::Caller;
@@ -46,6 +46,22 @@ pub(super) async fn readable(caller: &Caller, platform: &Platform, tenant: &str)
 
 pub(super) fn fingerprint(text: &str) -> Result<Fingerprint> {
     Ok(Fingerprint::parse_of_path(text, Noun::TrustedCertificate)?)
+}
+
+/// Returns the authority of a path that the caller may change, with the authorization.
+///
+/// # Errors
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another tenant; 404 for a fingerprint that is none; 422 for an
+/// unknown processing mode.
+pub(super) async fn changeable(
+    caller: &Caller,
+    head: &RequestHead,
+    path: &Named,
+    platform: &Platform,
+) -> Result<(Administration, Fingerprint)> {
+    let by = caller.administers_groups(platform, &path.0).await?;
+    head.check_mode()?;
+    Ok((by, fingerprint(&path.1)?))
 }
 
 /// `GET /tenant/tenants/<tenant>/trusted-certificates`: returns a page of the authorities in the order of their
@@ -119,9 +135,7 @@ pub async fn update(
     body: UnreadBody,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let by = caller.administers_groups(&platform, &path.0).await?;
-    head.check_mode()?;
-    let fingerprint = fingerprint(&path.1)?;
+    let (by, fingerprint) = changeable(&caller, &head, &path, &platform).await?;
     let (media_type, patch) = body.parse(&[TYPE], AuthorityPatch::parse).await?;
     let updated = authorities::update_authority(platform.database(), &by, &fingerprint, patch).await?;
     Ok(reply::updated(&head, media_type, &Arc::new(updated), &head.links()))
@@ -138,9 +152,8 @@ pub async fn remove(
     path: Named,
     platform: Component<Platform>,
 ) -> Result<HttpResponse> {
-    let by = caller.administers_groups(&platform, &path.0).await?;
-    head.check_mode()?;
-    authorities::delete_authority(platform.database(), &by, &fingerprint(&path.1)?).await?;
+    let (by, fingerprint) = changeable(&caller, &head, &path, &platform).await?;
+    authorities::delete_authority(platform.database(), &by, &fingerprint).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

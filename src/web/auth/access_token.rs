@@ -46,8 +46,7 @@ pub(super) fn hash(token: &str) -> Option<TokenHash> {
 }
 
 /// Issues a token to a user for itself (T-10), valid for a time unless it is renewed, and returns it with its stored
-/// form. Returns `None` when the user was
-/// disabled or deleted, or authenticates otherwise meanwhile.
+/// form. Returns `None` when the user was disabled or deleted, or authenticates otherwise meanwhile.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.

@@ -54,16 +54,17 @@ impl Authenticator {
             refused("(unknown)", None, source, flaw)
         };
         let parsed = certificates::parse(certificate).map_err(unknown)?;
-        let authorities = list_of_subjects(&self.database, &parsed.issuers()).await?;
+        let authorities = list_of_subjects(&self.database, &parsed.issuers).await?;
         let (verified, authority) = certificates::verify(&parsed, &authorities).map_err(unknown)?;
         let registration = match authority.settings.registers {
             true => Registration::Allowed,
             false => Registration::Refused,
         };
         let (tenant, user) = (&verified.tenant, verified.device.user_name());
-        device_certificates::insert(&self.database, &verified, registration).await?;
-        tracing::info!(target: "platform::security", %tenant, user, %source, subject = verified.subject,
-            "certificate used for the first time");
+        if device_certificates::insert(&self.database, &verified, registration).await? {
+            tracing::info!(target: "platform::security", %tenant, user, %source, subject = verified.subject,
+                "certificate used for the first time");
+        }
         let known = device_certificates::find(&self.database, certificate.fingerprint()).await?;
         known.ok_or_else(|| refused(tenant, Some(&user), source, Flaw::NotRegistered))
     }

@@ -1,7 +1,5 @@
 //! Certificates of authorities that tenants trust, and the proof that a tenant has the private key of one (C-29).
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use platform_model::devices::trusted_certificate::{CertificateFacts, Fingerprint};
 use platform_model::error::{Error, Result};
 use platform_model::timestamp::Timestamp;
@@ -11,8 +9,9 @@ use time::OffsetDateTime;
 use webpki::{EndEntityCert, ring as algorithms};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
+use x509_parser::time::ASN1Time;
 
-use super::{serial, sha256};
+use super::{base64_lines, decode_base64, der_of, serial, sha256};
 
 /// The signatures that prove the possession of a key: those of `openssl dgst -sha256 -sign`, and of Ed25519.
 const PROOFS: [&dyn SignatureVerificationAlgorithm; 4] = [
@@ -56,7 +55,7 @@ pub(crate) fn parse_authority(pem: &str) -> Result<CertificateFacts> {
     if EndEntityCert::try_from(&der).is_err() {
         return Err(invalid("it has a version or critical extensions that are not supported"));
     }
-    let facts = facts(&der, &certificate).ok_or_else(|| invalid("its validity cannot be read"))?;
+    let facts = facts(&der, &certificate);
     if facts.not_after.instant() < OffsetDateTime::now_utc() {
         return Err(invalid(&format!("it expired at {}", facts.not_after)));
     }
@@ -64,34 +63,25 @@ pub(crate) fn parse_authority(pem: &str) -> Result<CertificateFacts> {
 }
 
 /// Returns the facts that a certificate states.
-fn facts(der: &CertificateDer<'_>, certificate: &X509Certificate<'_>) -> Option<CertificateFacts> {
-    let time = |time: x509_parser::time::ASN1Time| {
-        Some(Timestamp::stored(OffsetDateTime::from_unix_timestamp(time.timestamp()).ok()?, 0))
-    };
-    Some(CertificateFacts {
+fn facts(der: &CertificateDer<'_>, certificate: &X509Certificate<'_>) -> CertificateFacts {
+    let validity = certificate.validity();
+    let time = |time: ASN1Time| Timestamp::stored(time.to_datetime(), 0);
+    CertificateFacts {
         fingerprint: Fingerprint::of_bytes(&sha256(der)),
-        pem: to_pem("CERTIFICATE", der),
+        pem: format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", base64_lines(der, "\n")),
         subject: shown(certificate.subject()),
         issuer: shown(certificate.issuer()),
-        serial: serial(certificate),
-        not_before: time(certificate.validity().not_before)?,
-        not_after: time(certificate.validity().not_after)?,
+        serial: serial(certificate.raw_serial()),
+        not_before: time(validity.not_before),
+        not_after: time(validity.not_after),
         subject_hash: sha256(certificate.subject().as_raw()),
         key_hash: sha256(certificate.public_key().raw),
-    })
+    }
 }
 
 /// Returns a name as text for people, without characters that PostgreSQL or a terminal would not take.
 pub(super) fn shown(name: &x509_parser::x509::X509Name<'_>) -> String {
     name.to_string().chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
-}
-
-/// Returns DER in PEM.
-pub(crate) fn to_pem(label: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let lines = text.as_bytes().chunks(64).map(|line| str::from_utf8(line).expect("base64 is ASCII"));
-    let lines: Vec<&str> = lines.collect();
-    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
 /// Checks that a code was signed with the private key of an authority: RSA or ECDSA with SHA-256, or Ed25519.
@@ -100,12 +90,10 @@ pub(crate) fn to_pem(label: &str, der: &[u8]) -> String {
 /// `Invalid` says what is expected.
 pub(crate) fn check_proof(authority: &CertificateFacts, code: &str, signature: &str) -> Result<()> {
     const MEMBER: &str = "Invalid value of 'proofOfPossessionSignedVerificationCode'";
-    let signature: String = signature.split_whitespace().collect();
-    let signature = STANDARD
-        .decode(signature)
-        .map_err(|_| Error::Invalid(format!("{MEMBER}: it is not base64, as of openssl base64 -A")))?;
-    let der = CertificateDer::from_pem_slice(authority.pem.as_bytes());
-    let der = der.map_err(|_| Error::Invalid(format!("{MEMBER}: the stored certificate cannot be read")))?;
+    let signature = decode_base64(signature.as_bytes())
+        .ok_or_else(|| Error::Invalid(format!("{MEMBER}: it is not base64, as of openssl base64 -A")))?;
+    let der = der_of(authority)
+        .ok_or_else(|| Error::Invalid(format!("{MEMBER}: the stored certificate cannot be read")))?;
     let is_signed = EndEntityCert::try_from(&der).is_ok_and(|certificate| {
         PROOFS.iter().any(|proof| certificate.verify_signature(*proof, code.as_bytes(), &signature).is_ok())
     });

@@ -1,12 +1,12 @@
 //! Whether an authority that a tenant trusts has signed the certificate of a client, and which device it is for (C-28).
 
+use std::ops::RangeInclusive;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use platform_front::tls::ClientCertificate;
 use platform_model::device_id::DeviceId;
 use platform_model::devices::trusted_certificate::{IdSource, TrustedCertificate};
 use platform_store::devices::certificates::device_certificates::VerifiedCertificate;
-use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, UnixTime};
 use time::OffsetDateTime;
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
@@ -16,7 +16,7 @@ use x509_parser::prelude::FromDer;
 use x509_parser::x509::X509Version;
 
 use super::authority::shown;
-use super::{serial, sha256};
+use super::{der_of, serial, sha256};
 
 /// The reason why the certificate of a client does not log in a device, as the end of a sentence about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +66,8 @@ pub(crate) enum Flaw {
 pub(crate) struct Parsed<'c> {
     certificate: &'c ClientCertificate,
     chain: Vec<X509Certificate<'c>>,
+    /// The SHA-256 of the names of their issuers. One of them is a trusted authority, if any is.
+    pub(crate) issuers: Vec<[u8; 32]>,
 }
 
 /// Parses the certificates of a client.
@@ -80,15 +82,9 @@ pub(crate) fn parse(certificate: &ClientCertificate) -> Result<Parsed<'_>, Flaw>
     if chain[0].version() != X509Version::V3 {
         return Err(Flaw::OldVersion);
     }
-    ensure_valid_now(&validity(&chain[0])?)?;
-    Ok(Parsed { certificate, chain })
-}
-
-impl Parsed<'_> {
-    /// Returns the SHA-256 of the names of all issuers in the chain. One of them is a trusted authority, if any is.
-    pub(crate) fn issuers(&self) -> Vec<[u8; 32]> {
-        self.chain.iter().map(|certificate| sha256(certificate.issuer().as_raw())).collect()
-    }
+    ensure_valid_now(&validity(&chain[0]))?;
+    let issuers = chain.iter().map(|one| sha256(one.issuer().as_raw())).collect();
+    Ok(Parsed { certificate, chain, issuers })
 }
 
 /// Checks a client's certificate against the authorities with the names of its issuers, and returns it with the
@@ -104,9 +100,9 @@ pub(crate) fn verify<'a>(
         return Err(Flaw::UnknownIssuer);
     }
     // Another tenant may trust an authority above the one that signed the certificate, so the nearest one decides.
-    let issuers = parsed.issuers();
     let mut nearest_first: Vec<&TrustedCertificate> = authorities.iter().collect();
-    nearest_first.sort_by_key(|one| issuers.iter().position(|issuer| *issuer == one.facts.subject_hash));
+    nearest_first
+        .sort_by_key(|one| parsed.issuers.iter().position(|issuer| *issuer == one.facts.subject_hash));
     let mut flaw = Flaw::BadSignature;
     for authority in nearest_first {
         match links_to(parsed, authority) {
@@ -122,8 +118,7 @@ pub(crate) fn verify<'a>(
 /// Returns the places of the certificates that lead from the client's own to an authority.
 fn links_to(parsed: &Parsed<'_>, authority: &TrustedCertificate) -> Result<Vec<usize>, Flaw> {
     let certificate = parsed.certificate;
-    let der =
-        CertificateDer::from_pem_slice(authority.facts.pem.as_bytes()).map_err(|_| Flaw::BadSignature)?;
+    let der = der_of(&authority.facts).ok_or(Flaw::BadSignature)?;
     let anchor = anchor_from_trusted_cert(&der).map_err(|_| Flaw::BadSignature)?;
     let own = EndEntityCert::try_from(certificate.own()).map_err(|_| Flaw::Unreadable)?;
     let now = OffsetDateTime::now_utc();
@@ -173,10 +168,10 @@ fn verified(
     let (mut issuers, mut serials) = (Vec::new(), Vec::new());
     for at in path {
         let certificate = &parsed.chain[*at];
-        let valid = validity(certificate)?;
+        let valid = validity(certificate);
         (begin, end) = (begin.max(*valid.start()), end.min(*valid.end()));
-        issuers.push(sha256(certificate.issuer().as_raw()));
-        serials.push(serial(certificate));
+        issuers.push(parsed.issuers[*at]);
+        serials.push(serial(certificate.raw_serial()));
     }
     Ok(VerifiedCertificate {
         fingerprint: *parsed.certificate.fingerprint(),
@@ -190,19 +185,16 @@ fn verified(
     })
 }
 
-fn validity(certificate: &X509Certificate<'_>) -> Result<std::ops::RangeInclusive<OffsetDateTime>, Flaw> {
-    let time = |time: x509_parser::time::ASN1Time| {
-        OffsetDateTime::from_unix_timestamp(time.timestamp()).map_err(|_| Flaw::Unreadable)
-    };
+fn validity(certificate: &X509Certificate<'_>) -> RangeInclusive<OffsetDateTime> {
     let validity = certificate.validity();
-    Ok(time(validity.not_before)?..=time(validity.not_after)?)
+    validity.not_before.to_datetime()..=validity.not_after.to_datetime()
 }
 
 /// Ensures that a time is within a validity.
 ///
 /// # Errors
 /// [`Flaw::NotYetValid`] or [`Flaw::Expired`].
-pub(crate) fn ensure_valid_now(validity: &std::ops::RangeInclusive<OffsetDateTime>) -> Result<(), Flaw> {
+pub(crate) fn ensure_valid_now(validity: &RangeInclusive<OffsetDateTime>) -> Result<(), Flaw> {
     let now = OffsetDateTime::now_utc();
     match validity {
         validity if now < *validity.start() => Err(Flaw::NotYetValid),

@@ -1,15 +1,15 @@
 //! Lists of revoked certificates that authorities publish (C-31).
 
-use platform_model::devices::device_certificate::parse_serial;
-use platform_model::devices::trusted_certificate::{CertificateFacts, hex};
+use platform_model::devices::trusted_certificate::CertificateFacts;
 use platform_model::error::{Error, Result};
 use platform_store::devices::certificates::revocations::Revoked;
+use rustls_pki_types::CertificateRevocationListDer;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
-use time::OffsetDateTime;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::revocation_list::CertificateRevocationList;
+
+use super::{der_of, serial};
 
 /// The maximum number of certificates in a list.
 const MOST_REVOKED: usize = 100_000;
@@ -28,10 +28,9 @@ pub(crate) fn revoked_by(authority: &CertificateFacts, list: &[u8]) -> Result<Ve
     };
     let (_, list) = CertificateRevocationList::from_der(&der)
         .map_err(|_| invalid("it is neither a list in PEM nor one in DER (RFC 5280)"))?;
-    let certificate = CertificateDer::from_pem_slice(authority.pem.as_bytes());
-    let certificate = certificate.map_err(|_| invalid("the certificate of the authority cannot be read"))?;
-    let (_, certificate) = X509Certificate::from_der(&certificate)
-        .map_err(|_| invalid("the certificate of the authority cannot be read"))?;
+    let unreadable = || invalid("the certificate of the authority cannot be read");
+    let certificate = der_of(authority).ok_or_else(unreadable)?;
+    let (_, certificate) = X509Certificate::from_der(&certificate).map_err(|_| unreadable())?;
     let is_of_authority = list.issuer().as_raw() == certificate.subject().as_raw();
     if !is_of_authority || list.verify_signature(certificate.public_key()).is_err() {
         return Err(invalid("it is not signed by this authority"));
@@ -51,11 +50,9 @@ pub(crate) fn revoked_by(authority: &CertificateFacts, list: &[u8]) -> Result<Ve
 }
 
 fn revoked(certificate: &x509_parser::revocation_list::RevokedCertificate<'_>) -> Revoked {
-    let digits = hex(certificate.raw_serial());
-    let time = OffsetDateTime::from_unix_timestamp(certificate.revocation_date.timestamp());
     Revoked {
-        serial: parse_serial(&digits).unwrap_or(digits),
-        time: time.unwrap_or_else(|_| OffsetDateTime::now_utc()),
+        serial: serial(certificate.raw_serial()),
+        time: certificate.revocation_date.to_datetime(),
         reason: certificate.reason_code().map(|(_, code)| code.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use time::{Duration, OffsetDateTime};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer;
 
-use super::authority::to_pem;
+use super::{base64_lines, decode_base64};
 
 /// The validity of an authority that the platform makes.
 const AUTHORITY_VALID: Duration = Duration::days(3650);
@@ -44,7 +44,7 @@ pub(crate) fn make_authority(tenant: &TenantId) -> Result<MadeAuthority> {
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let certificate = params.self_signed(&key).map_err(failed)?;
-    Ok(MadeAuthority { pem: to_pem("CERTIFICATE", certificate.der()), key: key.serialize_pem() })
+    Ok(MadeAuthority { pem: certificate.pem(), key: key.serialize_pem() })
 }
 
 /// A request of a device for a certificate (PKCS#10), whose sender has the private key.
@@ -113,15 +113,13 @@ impl SigningRequest {
 }
 
 fn to_der(body: &[u8]) -> Option<Vec<u8>> {
-    use base64::Engine;
     if body.first() == Some(&0x30) {
         return Some(body.to_vec());
     }
     if body.trim_ascii_start().starts_with(b"-----") {
         return CertificateSigningRequestDer::from_pem_slice(body).ok().map(|der| der.to_vec());
     }
-    let text: Vec<u8> = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    base64::engine::general_purpose::STANDARD.decode(text).ok().filter(|der| !der.is_empty())
+    decode_base64(body).filter(|der| !der.is_empty())
 }
 
 fn validity(valid: Duration) -> (OffsetDateTime, OffsetDateTime) {
@@ -145,7 +143,6 @@ fn failed(error: impl std::fmt::Display) -> Error {
 
 /// Returns certificates as a message of PKCS#7 without a signature (RFC 5652, `certs-only`), in base64.
 pub(crate) fn certificates_only(certificates: &[CertificateDer<'_>]) -> String {
-    use base64::Engine;
     use yasna::Tag;
     use yasna::models::ObjectIdentifier;
     let signed_data = ObjectIdentifier::from_slice(&[1, 2, 840, 113549, 1, 7, 2]);
@@ -166,7 +163,5 @@ pub(crate) fn certificates_only(certificates: &[CertificateDer<'_>]) -> String {
             });
         });
     });
-    let text = base64::engine::general_purpose::STANDARD.encode(message);
-    let lines = text.as_bytes().chunks(64).map(|line| str::from_utf8(line).expect("base64 is ASCII"));
-    lines.flat_map(|line| [line, "\r\n"]).collect()
+    base64_lines(&message, "\r\n")
 }

@@ -29,7 +29,7 @@ struct Device<'h> {
 
 impl<'h> Device<'h> {
     fn new(https: &'h Https, id: &str, kind: &str) -> Self {
-        let file = |name: &str| https.directory.path().join(format!("{}-{id}-{name}", rand_number()));
+        let file = |name: &str| https.directory.path().join(format!("{}-{id}-{name}", next_number()));
         let (key, certificate) = (file("key.pem"), file("cert.pem"));
         let options = match kind {
             "EC" => "-algorithm EC -pkeyopt ec_paramgen_curve:P-256",

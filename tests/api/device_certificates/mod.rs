@@ -160,7 +160,7 @@ impl Authority {
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, id);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let serial: u64 = u64::from(std::process::id()) << 32 | u64::from(rand_number());
+        let serial: u64 = u64::from(std::process::id()) << 32 | u64::from(next_number());
         params.serial_number = Some(serial.into());
         change(&mut params);
         let leaf = params.signed_by(&key, &self.issuer).unwrap();
@@ -176,7 +176,7 @@ impl Authority {
     }
 }
 
-fn rand_number() -> u32 {
+fn next_number() -> u32 {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

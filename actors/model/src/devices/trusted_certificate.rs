@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::body::{Body, MAX_SHORT_TEXT, missing};
 use crate::error::{Error, Noun, Result};
+use crate::hex::hex;
 use crate::id::TenantId;
 use crate::links::Linked;
 use crate::timestamp::Timestamp;
@@ -49,11 +50,6 @@ impl std::fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// Returns bytes as lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The part of a certificate that is the id of its device.
@@ -122,7 +118,7 @@ pub struct CertificateFacts {
 pub enum Possession {
     /// The tenant has proven that it has the private key, or the platform made it.
     Proven,
-    /// Nothing is proven. A code that was issued can be signed up to this time.
+    /// The tenant has not proven it. If it requested a code to sign, this is the code and the end of its validity.
     Unproven(Option<(String, Timestamp)>),
 }
 

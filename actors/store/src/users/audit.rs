@@ -5,12 +5,13 @@ use deadpool_postgres::GenericClient;
 use platform_model::access::DevicePermissions;
 use platform_model::data::audit_record::{AttributeChange, NewAuditRecord};
 use platform_model::error::Result;
-use platform_model::id::AuditRecordId;
+use platform_model::id::{AuditRecordId, TenantId};
 use platform_model::role::RoleSet;
 use platform_model::timestamp::Timestamp;
-use platform_model::users::user::{Administration, User};
+use platform_model::users::user::{Administration, User, UserAuthority};
 use serde::Serialize;
 
+use crate::Database;
 use crate::access;
 use crate::data::audit_records;
 use crate::realtime::announcements::Announcements;
@@ -33,6 +34,18 @@ pub(crate) fn changed_text<T: ToString + PartialEq>(
 ) -> Option<AttributeChange> {
     let text = |of: &Option<T>| of.as_ref().map(ToString::to_string);
     (before != after).then(|| AttributeChange::text(attribute, text(&before), text(&after)))
+}
+
+/// Returns the author of an audit record about a user who logs in.
+pub(crate) fn by_oneself(database: &Database, tenant: &TenantId, user: &str) -> Result<Administration> {
+    Ok(Administration {
+        tenant: tenant.clone(),
+        by: user.to_owned(),
+        application: None,
+        authority: UserAuthority::Everyone,
+        audit_record: database.membership().ids().next()?,
+        client: None,
+    })
 }
 
 /// Inserts an audit record of the rights of a user, as part of the caller's transaction (Y-05, X-24), and logs the

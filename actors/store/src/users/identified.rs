@@ -9,13 +9,13 @@ use platform_model::error::{Error, Result};
 use platform_model::id::TenantId;
 use platform_model::tenancy::identity_provider::IdentifiedUser;
 use platform_model::users::group::{ADMINS, Group};
-use platform_model::users::user::{Administration, User, UserAuthority};
+use platform_model::users::user::{Administration, User};
 use tokio_postgres::types::ToSql;
 
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::{Announcements, RightsChange, change};
-use crate::users::audit::{audit, audit_created};
+use crate::users::audit::{audit, audit_created, by_oneself};
 use crate::users::changes::{insert, lock_user};
 use crate::users::group_members::{self, audit_groups, ensure_may_lose, lock_admins};
 use crate::users::groups::get_named;
@@ -51,16 +51,7 @@ pub async fn admit(
         Some(known) if known.groups == user.groups && !known.is_newest => return Ok(true),
         known => known.is_none(),
     };
-    let record = || {
-        Ok::<_, Error>(Administration {
-            tenant: tenant.clone(),
-            by: user.name.to_string(),
-            application: None,
-            authority: UserAuthority::Everyone,
-            audit_record: database.membership().ids().next()?,
-            client: None,
-        })
-    };
+    let record = || by_oneself(database, tenant, &user.name);
     let (creation, log_in, adaption) = (record()?, record()?, record()?);
     if is_new {
         database.ensure_stored_quota(tenant)?;

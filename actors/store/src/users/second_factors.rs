@@ -8,12 +8,12 @@ use platform_model::data::audit_record::AttributeChange;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::users::second_factor::{Activity, RecoveryCode};
-use platform_model::users::user::{Administration, UserAuthority};
+use platform_model::users::user::Administration;
 
 use crate::Database;
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::change;
-use crate::users::audit::{audit, record};
+use crate::users::audit::{audit, by_oneself, record};
 use crate::users::changes::{check_take_over, lock_user};
 
 const FIND: &str = include_str!("../../../../sql/queries/second_factors/find.sql");
@@ -150,18 +150,6 @@ pub async fn accept_step(database: &Database, tenant: &TenantId, user: &str, ste
         Ok(true)
     })
     .await
-}
-
-/// Returns the author of the audit records of a user who logs in.
-fn by_oneself(database: &Database, tenant: &TenantId, user: &str) -> Result<Administration> {
-    Ok(Administration {
-        tenant: tenant.clone(),
-        by: user.to_owned(),
-        application: None,
-        authority: UserAuthority::Everyone,
-        audit_record: database.membership().ids().next()?,
-        client: None,
-    })
 }
 
 /// Uses up a recovery code, with an audit record (Y-07). Returns whether the user had it. One transaction.

@@ -16,6 +16,7 @@ use futures_util::stream;
 use platform_actors::Platform;
 use platform_model::applications::application::{Application, ApplicationType, TenantRelation};
 use platform_model::error::{Error, Noun};
+use platform_model::hex::hex;
 use platform_model::id::TenantId;
 use platform_store::applications::find_application_at;
 use platform_store::applications::versions::ApplicationFile;
@@ -215,7 +216,7 @@ fn describe(response: &mut HttpResponseBuilder, place: &FilesAtPath, tag: &str) 
 /// Returns the strong entity tag of a file: other bytes have another tag, and so have compressed forms of the
 /// same file.
 fn entity_tag(file: &ApplicationFile) -> String {
-    let half: String = file.sha256.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let half = hex(&file.sha256[..16]);
     format!("\"{half}\"")
 }
 

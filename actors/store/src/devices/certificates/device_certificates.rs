@@ -12,7 +12,7 @@ use platform_model::page::{Page, PageRequest, Position};
 use platform_model::role;
 use platform_model::timestamp::Timestamp;
 use platform_model::users::group::DEVICES;
-use platform_model::users::user::{Administration, UserAuthority};
+use platform_model::users::user::Administration;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -22,7 +22,7 @@ use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
 use crate::realtime::announcements::change;
-use crate::users::audit::audit;
+use crate::users::audit::{audit, by_oneself};
 
 const FIND: &str = include_str!("../../../../../sql/queries/device_certificates/find.sql");
 const GET: &str = include_str!("../../../../../sql/queries/device_certificates/get.sql");
@@ -149,14 +149,7 @@ pub(super) async fn store(
         return Ok(false);
     }
     let user = certificate.device.user_name();
-    let by = Administration {
-        tenant: certificate.tenant.clone(),
-        by: user.clone(),
-        application: None,
-        authority: UserAuthority::Everyone,
-        audit_record: database.membership().ids().next()?,
-        client: None,
-    };
+    let by = by_oneself(database, &certificate.tenant, &user)?;
     let issued = AttributeChange::text("certificate", None, Some(fingerprint.to_string()));
     audit(client, &by, "User", "Log-in", user, vec![issued]).await?;
     Ok(true)
