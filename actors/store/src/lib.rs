@@ -40,6 +40,9 @@ use data::measurements::rollups::Rollups;
 use data::measurements::shapes::Shapes;
 /// The connections of one purpose.
 pub use deadpool_postgres::{Object as PooledConnection, Pool};
+use devices::certificates::authorities::AuthorityLookup;
+use devices::certificates::device_certificates::CertificateLookup;
+use devices::certificates::first_uses::FirstUses;
 use devices::names::Generations;
 use futures_util::future::BoxFuture;
 use platform_model::error::{Error, Result};
@@ -76,6 +79,9 @@ pub struct Database {
     accounts: Arc<SharedLookups<AccountLookup>>,
     lineages: Arc<SharedLookups<LineageLookup>>,
     sources: Arc<SharedLookups<SourceLookup>>,
+    certificates: Arc<SharedLookups<CertificateLookup>>,
+    authorities: Arc<SharedLookups<AuthorityLookup>>,
+    first_uses: Arc<SharedLookups<FirstUses>>,
     reachable: Arc<AtomicBool>,
     disk: Arc<DiskSpace>,
     statement_timeout: Duration,
@@ -134,7 +140,10 @@ impl Database {
             devices: Shared::new(&connector, connections.devices)?,
             accounts: Arc::new(SharedLookups::new(AccountLookup(look_ups.clone()))),
             lineages: Arc::new(SharedLookups::new(LineageLookup(look_ups.clone()))),
-            sources: Arc::new(SharedLookups::new(SourceLookup(look_ups))),
+            sources: Arc::new(SharedLookups::new(SourceLookup(look_ups.clone()))),
+            certificates: Arc::new(SharedLookups::new(CertificateLookup(look_ups.clone()))),
+            authorities: Arc::new(SharedLookups::new(AuthorityLookup(look_ups.clone()))),
+            first_uses: Arc::new(SharedLookups::new(FirstUses(look_ups))),
             connector,
             reachable: Arc::new(AtomicBool::new(true)),
             disk: Arc::new(DiskSpace::new(limits.database_disk_bytes)),

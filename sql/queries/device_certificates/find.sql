@@ -1,5 +1,6 @@
--- Returns a certificate by which a device has logged in before, and whether it may do so now.
+-- Returns certificates by which devices have logged in before, and whether they may do so now.
 SELECT
+    d.fingerprint,
     d.tenant,
     d.user_name,
     c.enabled AND c.proven,
@@ -15,4 +16,4 @@ SELECT
     d.not_after
 FROM device_certificates d
 JOIN trusted_certificates c ON c.tenant = d.tenant AND c.fingerprint = d.authority
-WHERE d.fingerprint = $1
+WHERE d.fingerprint = ANY($1)

@@ -11,8 +11,9 @@ use platform_model::device_id::DeviceId;
 use platform_model::error::{Error, Noun};
 use platform_model::id::TenantId;
 use platform_store::devices::certificates::authorities::list_issuing;
-use platform_store::devices::certificates::device_certificates::{self, VerifiedCertificate};
+use platform_store::devices::certificates::device_certificates::VerifiedCertificate;
 use platform_store::devices::certificates::enrollments;
+use platform_store::devices::certificates::first_uses::{self, Registration};
 use rustls_pki_types::CertificateDer;
 
 use super::device_credentials::CredentialPolls;
@@ -94,12 +95,7 @@ pub async fn reenroll(
     })?;
     let signing = read(&head, body, &device).await?;
     let issued = issue(&platform, &secret_key, &caller.tenant, &device, &signing).await?;
-    device_certificates::insert(
-        platform.database(),
-        &issued.verified,
-        device_certificates::Registration::Refused,
-    )
-    .await?;
+    first_uses::insert(platform.database(), issued.verified, Registration::Refused).await?;
     Ok(respond("application/pkcs7-mime; smime-type=certs-only", &[issued.certificate]))
 }
 

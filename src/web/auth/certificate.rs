@@ -7,8 +7,9 @@ use platform_front::tls::ClientCertificate;
 use platform_model::device_id::DeviceId;
 use platform_model::id::TenantId;
 use platform_store::devices::certificates::authorities::list_of_subjects;
-use platform_store::devices::certificates::device_certificates::{self, KnownCertificate, Registration};
+use platform_store::devices::certificates::device_certificates::{self, KnownCertificate};
 use platform_store::devices::certificates::enrollments::{self, Enrollment};
+use platform_store::devices::certificates::first_uses::{self, Registration};
 use platform_store::users::find_user;
 use time::OffsetDateTime;
 
@@ -60,9 +61,10 @@ impl Authenticator {
             true => Registration::Allowed,
             false => Registration::Refused,
         };
-        let (tenant, user) = (&verified.tenant, verified.device.user_name());
-        if device_certificates::insert(&self.database, &verified, registration).await? {
-            tracing::info!(target: "platform::security", %tenant, user, %source, subject = verified.subject,
+        let (tenant, user) = (verified.tenant.clone(), verified.device.user_name());
+        let subject = verified.subject.clone();
+        if first_uses::insert(&self.database, verified, registration).await? {
+            tracing::info!(target: "platform::security", %tenant, user, %source, subject,
                 "certificate used for the first time");
         }
         let known = device_certificates::find(&self.database, certificate.fingerprint()).await?;

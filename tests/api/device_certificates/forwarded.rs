@@ -141,7 +141,7 @@ async fn nginx_forwards_the_certificates_of_its_clients() {
     let scratch = behind.directory.path().display().to_string();
     let configuration = |port| {
         format!(
-            "daemon off; pid {scratch}/nginx.pid; error_log stderr; events {{}}\n\
+            "daemon off; master_process off; pid {scratch}/nginx.pid; error_log stderr; events {{}}\n\
              http {{ access_log off; client_body_temp_path {scratch}; proxy_temp_path {scratch}; fastcgi_temp_path \
              {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};\n\
              server {{ listen 127.0.0.1:{port} ssl; ssl_certificate {}; ssl_certificate_key {}; ssl_verify_client \

@@ -175,3 +175,36 @@ async fn session_ticket_keeps_the_certificate() {
 
     assert!(again.contains("device_pump-1"), "{again}");
 }
+
+/// Each certificate takes a quarter of a second to store, so those of devices that connect meanwhile wait.
+const SLOW_AND_REFUSING: &str = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+    PERFORM pg_sleep(0.25); \
+    IF NEW.user_name = 'device_refused' THEN RAISE EXCEPTION 'refused'; END IF; \
+    RETURN NEW; END $$; \
+    CREATE TRIGGER slow BEFORE INSERT ON device_certificates FOR EACH ROW EXECUTE FUNCTION slow()";
+
+#[tokio::test]
+async fn devices_that_connect_for_the_first_time_at_once_share_transactions_and_one_that_fails_is_alone() {
+    let (https, factory) = (Https::start(1).await, Authority::new("factory"));
+    https.trust(&factory, json!({"autoRegistrationEnabled": true})).await;
+    let database = https.servers[0].database();
+    database.run_script(SLOW_AND_REFUSING).await;
+    let log_in = async |ids: &[&str]| {
+        let devices: Vec<Curl> = ids.iter().map(|id| https.device(&factory.issue(id))).collect();
+        let log_ins = join_all(devices.iter().map(|device| device.get("/user/currentUser"))).await;
+        log_ins.iter().map(|one| one.status).collect::<Vec<u16>>()
+    };
+
+    assert_eq!(log_in(&["a", "b", "c", "d", "e", "f", "g", "h"]).await, [200; 8]);
+    let transactions = "SELECT count(DISTINCT xmin::text) FROM device_certificates";
+    let transactions: i64 = database.query(transactions, &[]).await[0].get(0);
+    assert!(transactions < 8, "{transactions} transactions for 8 certificates");
+
+    let with_one_that_fails = log_in(&["i", "j", "k", "refused", "l", "m"]).await;
+    assert_eq!(with_one_that_fails, [200, 200, 200, 500, 200, 200]);
+
+    let recorded = "SELECT user_name FROM audit_records WHERE activity = 'Log-in' ORDER BY user_name";
+    let recorded: Vec<String> = database.query(recorded, &[]).await.iter().map(|row| row.get(0)).collect();
+    let expected: Vec<String> = ('a'..='m').map(|id| format!("device_{id}")).collect();
+    assert_eq!(recorded, expected, "each device that logged in is recorded once");
+}

@@ -1,9 +1,11 @@
 //! The certificate authorities that tenants trust. Which authorities a tenant trusts is a change of rights, so it is
 //! audited, and the devices that logged in by one that is no longer trusted lose their sessions.
 
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
+use futures_util::future::try_join_all;
 use platform_model::data::audit_record::AttributeChange;
 use platform_model::devices::trusted_certificate::{
     AuthorityPatch, AuthoritySettings, CertificateFacts, Fingerprint, IdSource, MOST_AUTHORITIES, Possession,
@@ -18,11 +20,12 @@ use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
+use crate::query::shared_lookups::Lookup;
 use crate::realtime::announcements::{Announcements, change};
 use crate::users::audit::record;
+use crate::{Database, Pool, take};
 
 const INSERT: &str = include_str!("../../../../../sql/queries/trusted_certificates/insert.sql");
 const FIND: &str = include_str!("../../../../../sql/queries/trusted_certificates/find.sql");
@@ -159,14 +162,34 @@ pub async fn list_authorities(
     Ok(Page { count, ..found.map(|(_, authority)| authority) })
 }
 
-/// Returns the authorities of all tenants with one of these names by which certificates could be verified.
+/// Looks up authorities by the SHA-256 of their name, over connections that all look-ups by key share.
+pub(crate) struct AuthorityLookup(pub(crate) Pool);
+
+impl Lookup for AuthorityLookup {
+    type Key = [u8; 32];
+    type Value = Vec<TrustedCertificate>;
+
+    async fn load(&self, subjects: &[[u8; 32]]) -> Result<HashMap<[u8; 32], Self::Value>> {
+        let distinct: HashSet<&[u8]> = subjects.iter().map(|subject| &subject[..]).collect();
+        let distinct: Vec<&[u8]> = distinct.into_iter().collect();
+        let mut found = HashMap::<_, Self::Value>::new();
+        for row in take(&self.0).await?.rows(LIST_OF_SUBJECTS, &[&distinct]).await? {
+            let authority = from_row(&row)?;
+            found.entry(authority.facts.subject_hash).or_default().push(authority);
+        }
+        Ok(found)
+    }
+}
+
+/// Returns the authorities of all tenants with one of these names by which certificates could be verified, in the order
+/// of the names. Concurrent look-ups share a statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn list_of_subjects(database: &Database, subjects: &[[u8; 32]]) -> Result<Vec<TrustedCertificate>> {
-    let subjects: Vec<&[u8]> = subjects.iter().map(|subject| &subject[..]).collect();
-    let rows = database.loader().await?.rows(LIST_OF_SUBJECTS, &[&subjects]).await?;
-    rows.iter().map(from_row).collect()
+    database.ensure_reachable()?;
+    let found = try_join_all(subjects.iter().map(|subject| database.authorities.find(*subject))).await?;
+    Ok(found.into_iter().flatten().flatten().collect())
 }
 
 /// Returns the authorities with which the platform issues certificates for a tenant, the newest first.

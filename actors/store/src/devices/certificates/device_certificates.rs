@@ -1,6 +1,8 @@
 //! Certificates that have logged in a device, or that the platform has issued to one. A certificate is verified once
 //! and found by its fingerprint from then on.
 
+use std::collections::HashMap;
+
 use deadpool_postgres::GenericClient;
 use platform_model::data::audit_record::AttributeChange;
 use platform_model::device_id::DeviceId;
@@ -9,25 +11,23 @@ use platform_model::devices::trusted_certificate::Fingerprint;
 use platform_model::error::{Noun, Result};
 use platform_model::id::TenantId;
 use platform_model::page::{Page, PageRequest, Position};
-use platform_model::role;
 use platform_model::timestamp::Timestamp;
-use platform_model::users::group::DEVICES;
 use platform_model::users::user::Administration;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::revocations::{Revoked, revoke_all};
-use crate::Database;
 use crate::query::filter::{Filtered, Order, page_of};
 use crate::query::prepared::PreparedQueries;
+use crate::query::shared_lookups::Lookup;
 use crate::realtime::announcements::change;
-use crate::users::audit::{audit, by_oneself};
+use crate::users::audit::audit;
+use crate::{Database, Pool, take};
 
 const FIND: &str = include_str!("../../../../../sql/queries/device_certificates/find.sql");
 const GET: &str = include_str!("../../../../../sql/queries/device_certificates/get.sql");
 const INSERT: &str = include_str!("../../../../../sql/queries/device_certificates/insert.sql");
-pub(super) const REGISTER: &str = include_str!("../../../../../sql/queries/device_certificates/register.sql");
 const LOCK: &str = include_str!("../../../../../sql/queries/device_certificates/lock.sql");
 const DELETE_OLD: &str = include_str!("../../../../../sql/queries/device_certificates/delete_old.sql");
 
@@ -73,64 +73,46 @@ pub struct VerifiedCertificate {
     pub validity: std::ops::RangeInclusive<OffsetDateTime>,
 }
 
-/// Whether a device without a user gets one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registration {
-    /// It does.
-    Allowed,
-    /// It does not.
-    Refused,
+/// Looks up certificates that log in devices, over connections that all look-ups by key share.
+pub(crate) struct CertificateLookup(pub(crate) Pool);
+
+impl Lookup for CertificateLookup {
+    type Key = Fingerprint;
+    type Value = KnownCertificate;
+
+    async fn load(&self, keys: &[Fingerprint]) -> Result<HashMap<Fingerprint, KnownCertificate>> {
+        let fingerprints: Vec<&str> = keys.iter().map(Fingerprint::as_str).collect();
+        let rows = take(&self.0).await?.rows(FIND, &[&fingerprints]).await?;
+        rows.iter().map(known).collect()
+    }
 }
 
-/// Returns the state of a certificate; `None` if it was not verified before.
+fn known(row: &Row) -> Result<(Fingerprint, KnownCertificate)> {
+    let known = KnownCertificate {
+        tenant: TenantId::parse(row.get(1))?,
+        user: row.get(2),
+        is_trusted: row.get(3),
+        is_revoked: row.get(4),
+        validity: row.get(5)..=row.get(6),
+    };
+    Ok((Fingerprint::parse_of_path(row.get(0), Noun::DeviceCertificate)?, known))
+}
+
+/// Returns the state of a certificate; `None` if it was not verified before. Concurrent look-ups share a statement.
 ///
 /// # Errors
 /// `Unavailable` or `Database`.
 pub async fn find(database: &Database, fingerprint: &[u8; 32]) -> Result<Option<KnownCertificate>> {
-    let fingerprint = Fingerprint::of_bytes(fingerprint);
-    let row = database.loader().await?.find(FIND, &[&fingerprint.as_str()]).await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(KnownCertificate {
-        tenant: TenantId::parse(row.get(0))?,
-        user: row.get(1),
-        is_trusted: row.get(2),
-        is_revoked: row.get(3),
-        validity: row.get(4)..=row.get(5),
-    }))
-}
-
-/// Stores a verified certificate. Its device gets a user if that is allowed. A certificate is stored before it is used,
-/// so that a revocation finds its user. Returns whether the device has a user. One transaction.
-///
-/// # Errors
-/// `QuotaExceeded`, `Unavailable` or `Database`.
-pub async fn insert(
-    database: &Database,
-    certificate: &VerifiedCertificate,
-    registration: Registration,
-) -> Result<bool> {
-    let (tenant, user) = (certificate.tenant.as_str(), certificate.device.user_name());
-    if registration == Registration::Allowed {
-        database.ensure_stored_quota(&certificate.tenant)?;
-    }
-    let roles = role::of_new_user();
-    let roles: Vec<&str> = roles.names().collect();
-    let mut client = database.loader().await?;
-    let transaction = client.transaction().await?;
-    if registration == Registration::Allowed {
-        transaction.run(REGISTER, &[&tenant, &user, &roles, &DEVICES]).await?;
-    }
-    let stored = store(database, &transaction, certificate).await?;
-    transaction.commit().await?;
-    Ok(stored)
+    database.ensure_reachable()?;
+    database.certificates.find(Fingerprint::of_bytes(fingerprint)).await
 }
 
 /// Stores a verified certificate as part of the caller's transaction, with an audit record (Y-07). Returns whether it
 /// was not known, and its device has a user.
 pub(super) async fn store(
-    database: &Database,
     client: &impl GenericClient,
     certificate: &VerifiedCertificate,
+    by: &Administration,
 ) -> Result<bool> {
     let fingerprint = Fingerprint::of_bytes(&certificate.fingerprint);
     let issuers: Vec<&[u8]> = certificate.issuers.iter().map(|issuer| &issuer[..]).collect();
@@ -149,9 +131,8 @@ pub(super) async fn store(
         return Ok(false);
     }
     let user = certificate.device.user_name();
-    let by = by_oneself(database, &certificate.tenant, &user)?;
     let issued = AttributeChange::text("certificate", None, Some(fingerprint.to_string()));
-    audit(client, &by, "User", "Log-in", user, vec![issued]).await?;
+    audit(client, by, "User", "Log-in", user, vec![issued]).await?;
     Ok(true)
 }
 

@@ -6,15 +6,14 @@ use deadpool_postgres::GenericClient;
 use platform_model::device_id::DeviceId;
 use platform_model::error::{Error, Noun, Result};
 use platform_model::id::{ManagedObjectId, TenantId};
-use platform_model::role;
-use platform_model::users::group::DEVICES;
-
 use tokio_postgres::types::ToSql;
 
-use super::device_certificates::{self, VerifiedCertificate};
+use super::device_certificates::{VerifiedCertificate, store};
+use super::first_uses::register;
 use crate::Database;
 use crate::devices::{placements, users};
 use crate::query::prepared::PreparedQueries;
+use crate::users::audit::by_oneself;
 
 const FIND: &str = include_str!("../../../../../sql/queries/enrollments/find.sql");
 const SET_HASH: &str = include_str!("../../../../../sql/queries/enrollments/set_hash.sql");
@@ -85,13 +84,11 @@ pub async fn use_password(
     if !users::list_others(&transaction, tenant, &[&name]).await?.is_empty() {
         return Err(users::refused(&name));
     }
-    let roles = role::of_new_user();
-    let roles: Vec<&str> = roles.names().collect();
-    transaction.run(device_certificates::REGISTER, &[&tenant.as_str(), &name, &roles, &DEVICES]).await?;
+    register(&transaction, certificate).await?;
     if let Some(group) = row.get::<_, Option<i64>>(1) {
         placements::put(&transaction, tenant, &name, ManagedObjectId(group)).await?;
     }
-    device_certificates::store(database, &transaction, certificate).await?;
+    store(&transaction, certificate, &by_oneself(database, tenant, &name)?).await?;
     let parameters: [&(dyn ToSql + Sync); 4] =
         [&tenant.as_str(), &id.as_str(), &&key[..], &kept.as_secs_f64()];
     transaction.run(SET_KEY, &parameters).await?;

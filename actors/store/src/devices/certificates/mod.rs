@@ -5,4 +5,5 @@ pub mod authorities;
 pub mod device_certificates;
 pub mod enrollments;
 pub mod expiry;
+pub mod first_uses;
 pub mod revocations;
