@@ -139,18 +139,14 @@ impl Platform {
         let process = database.membership().incarnation().ok_or_else(not_joined)?;
         database.load_tenant_limits().await?;
         let ids = database.membership().ids().clone();
-        let writers = (0..actor_threads.max(1))
-            .map(|_| {
-                let arbiter = Arbiter::new().handle();
-                Ok((Writer::start_in(&arbiter, &database, &limits)?, arbiter))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let arbiters: Vec<_> = (0..actor_threads.max(1)).map(|_| Arbiter::new().handle()).collect();
+        let writers = Writer::start_in(&arbiters, &database, &limits)?;
         let limits = Arc::new(limits);
         // Background writes have connections of their own, so they take none from requests.
         let background = database.writer_pool()?;
         let registrations = database.writer_pool()?;
         let presence = Presence::new(background.clone(), process, &limits);
-        let presence = Presence::start_in_arbiter(&writers[0].1, |_| presence);
+        let presence = Presence::start_in_arbiter(&arbiters[0], |_| presence);
         let bulk_operations = Arc::new(BulkOperations::new(&database)?);
         let look_ups = LookUpPath::new(&database)?;
         let secret = database.agree(SESSION_SECRET, &new_secret()).await?;
@@ -162,7 +158,7 @@ impl Platform {
                 let heartbeats = Heartbeats::start_in_arbiter(&arbiter, |_| heartbeats);
                 ActorThread { arbiter, writer, heartbeats }
             };
-            let threads = writers.into_iter().map(thread).collect();
+            let threads = writers.into_iter().zip(arbiters).map(thread).collect();
             let foundation = SharedDependencies {
                 platform: platform.clone(),
                 database: database.clone(),

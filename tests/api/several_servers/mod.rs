@@ -18,6 +18,7 @@ mod sessions;
 mod signatures;
 mod snapshots;
 mod stops;
+mod writers;
 
 use platform_store::realtime::servers::{State, list_servers, set_state};
 

@@ -6,6 +6,10 @@
 //!
 //! There is one writer per actor thread. A device uses the writer of its own thread and awaits each reply, so the
 //! order of one device's writes is kept, whatever the order inside a batch.
+//!
+//! Transactions that notify other servers, or append to the journal of a tenant, are committed one after the other by
+//! PostgreSQL, however many writers there are. So these writes fill the next transaction of the first writer before
+//! they use the second one: together they need fewer commits (docs/decisions/0036-few-publishing-writers.md).
 
 mod abandoned;
 mod counting;
@@ -117,12 +121,21 @@ pub struct Writer {
     queue: Queue,
 }
 
-/// The handle by which changes are sent to a writer.
+/// The handle by which the actors of a thread send changes to writers.
 #[derive(Clone)]
 pub struct WriterHandle {
+    own: RunningWriter,
+    /// The writers of all threads, in the order in which publishing writes fill their transactions.
+    all: Arc<[RunningWriter]>,
+    batch_rows: usize,
+    database: Database,
+}
+
+/// A writer and its queue.
+#[derive(Clone)]
+struct RunningWriter {
     writer: Addr<Writer>,
     queue: Queue,
-    database: Database,
 }
 
 impl WriterHandle {
@@ -168,10 +181,11 @@ impl WriterHandle {
         let (reply_to, reply) = oneshot::channel();
         let ready = self.database.ensure_reachable().and_then(|()| self.database.ensure_room());
         let ready = ready.and_then(|()| self.database.ensure_quota(change.tenant(), change.added()));
-        let waiting = Waiting { write: Write { change, describe, conditions }, reply_to };
-        let pushed = ready.and_then(|()| self.queue.push(waiting));
+        let write = Write { change, describe, conditions };
+        let RunningWriter { writer, queue } = self.writer_of(&write);
+        let pushed = ready.and_then(|()| queue.push(Waiting { write, reply_to }));
         match pushed {
-            Ok(Pushed::Wake) => self.writer.do_send(CommitQueued),
+            Ok(Pushed::Wake) => writer.do_send(CommitQueued),
             Ok(Pushed::Busy) => {}
             Err(error) => {
                 crate::metrics::WRITES_REFUSED.increment(1);
@@ -179,6 +193,16 @@ impl WriterHandle {
             }
         }
         Ok(reply)
+    }
+
+    /// Returns the writer of a write: that of this thread or, if PostgreSQL commits such writes one after the other, the
+    /// first one whose next transaction has room.
+    fn writer_of(&self, write: &Write) -> &RunningWriter {
+        let is_serial = |tenant| self.database.publications.are_committed_in_turn(tenant);
+        if !write.published_tenant().is_some_and(is_serial) {
+            return &self.own;
+        }
+        self.all.iter().find(|writer| writer.queue.rows() < self.batch_rows).unwrap_or(&self.own)
     }
 }
 
@@ -188,11 +212,27 @@ fn stopped() -> Error {
 }
 
 impl Writer {
-    /// Starts a writer on an actor thread.
+    /// Starts a writer on each of the actor threads. Returns a handle for each thread.
     ///
     /// # Errors
-    /// `Unavailable` when its connection pool cannot be created.
-    pub fn start_in(arbiter: &ArbiterHandle, database: &Database, limits: &Limits) -> Result<WriterHandle> {
+    /// `Unavailable` when a connection pool cannot be created.
+    pub fn start_in(
+        threads: &[ArbiterHandle],
+        database: &Database,
+        limits: &Limits,
+    ) -> Result<Vec<WriterHandle>> {
+        let all = threads.iter().map(|thread| Self::start(thread, database, limits));
+        let all: Arc<[RunningWriter]> = all.collect::<Result<Vec<_>>>()?.into();
+        let handle = |own: &RunningWriter| WriterHandle {
+            own: own.clone(),
+            all: all.clone(),
+            batch_rows: limits.batch_rows,
+            database: database.clone(),
+        };
+        Ok(all.iter().map(handle).collect())
+    }
+
+    fn start(thread: &ArbiterHandle, database: &Database, limits: &Limits) -> Result<RunningWriter> {
         let queue = Queue::new(limits.queued_writes);
         let writer = Self {
             database: database.clone(),
@@ -200,8 +240,7 @@ impl Writer {
             limits: limits.clone(),
             queue: queue.clone(),
         };
-        let writer = Self::start_in_arbiter(arbiter, |_| writer);
-        Ok(WriterHandle { writer, queue, database: database.clone() })
+        Ok(RunningWriter { writer: Self::start_in_arbiter(thread, |_| writer), queue })
     }
 
     fn commit_next(&mut self, ctx: &mut Context<Self>) {

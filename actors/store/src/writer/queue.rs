@@ -117,6 +117,11 @@ impl Queue {
         }
     }
 
+    /// Returns the number of rows that wait.
+    pub(super) fn rows(&self) -> usize {
+        self.state.lock().rows
+    }
+
     /// Takes the next batch: as many writes as fit into `rows`, and at least one. Each waiting tenant has its turn. If
     /// there are no writes, the writer becomes idle.
     pub(super) fn take(&self, rows: usize) -> Vec<Waiting> {

@@ -194,6 +194,14 @@ impl Publications {
         self.server.get().is_none() || self.alone_at.lock().is_some_and(|at| at.elapsed() < ALONE)
     }
 
+    /// Returns whether transactions that publish a tenant are probably committed one after the other: those that notify
+    /// other servers wait for each other in PostgreSQL until the end of their commits, and so do those that append to
+    /// the journal of the tenant.
+    pub(crate) fn are_committed_in_turn(&self, tenant: &TenantId) -> bool {
+        let tenant = self.tenants.get(tenant);
+        tenant.is_shared() || tenant.is_journaled()
+    }
+
     /// Returns the end of the `application_name` of this server's connections to the database.
     pub(crate) fn token(&self) -> &str {
         &self.token
