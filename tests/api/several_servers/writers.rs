@@ -29,7 +29,7 @@ async fn slow_servers(batch_rows: usize) -> Pair {
 }
 
 impl Pair {
-    /// Raises an alarm of each of so many new devices at once, and returns the notifications.
+    /// Creates devices, raises an alarm of each of them at once, and returns the notifications.
     async fn raise_at_once(&self, devices: usize) -> Vec<String> {
         let admin = &self.callers[0];
         let sources = join_all((0..devices).map(|_| admin.create_device("pump"))).await;

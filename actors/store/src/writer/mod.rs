@@ -195,8 +195,8 @@ impl WriterHandle {
         Ok(reply)
     }
 
-    /// Returns the writer of a write: that of this thread or, if PostgreSQL commits such writes one after the other, the
-    /// first one whose next transaction has room.
+    /// Returns the writer of a write: that of this thread or, if PostgreSQL commits such writes one after the other,
+    /// the first one whose next transaction has room.
     fn writer_of(&self, write: &Write) -> &RunningWriter {
         let is_serial = |tenant| self.database.publications.are_committed_in_turn(tenant);
         if !write.published_tenant().is_some_and(is_serial) {

@@ -51,7 +51,8 @@ impl Hash for FirstUse {
     }
 }
 
-/// Stores certificates at their first use. The value is whether the certificate was not known, and its device has a user.
+/// Stores certificates at their first use. The value is whether the certificate was not known, and its device has a
+/// user.
 pub(crate) struct FirstUses(pub(crate) Pool);
 
 impl Lookup for FirstUses {
