@@ -1,6 +1,6 @@
--- Extends a valid token, up to its end.
+-- Extends a valid token, up to its end. One that lasts longer already stays as it is.
 UPDATE user_tokens
-SET expires_at = least(now() + make_interval(secs => $4::float8), ends_at)
+SET expires_at = greatest(expires_at, least(now() + make_interval(secs => $4::float8), ends_at))
 WHERE tenant = $1
     AND user_name = $2
     AND id = $3

@@ -27,6 +27,7 @@ pub(super) const WORKERS: &str = "workers";
 pub(super) const TIMEOUT: &str = "timeout";
 pub(super) const AUTHORITIES: &str = "ca";
 pub(super) const SSO: &str = "sso";
+pub(super) const CODE: &str = "code";
 /// The most requests of one command that are sent at the same time.
 const MOST_WORKERS: u64 = 64;
 /// The prefix of the ids of arguments that are query parameters or members of a body.
@@ -284,6 +285,8 @@ fn login() -> Command {
             "Store a server and a user for the commands that speak to it. The password is asked for, or read from a \
              pipe, checked, and stored in platform/profiles.json of the configuration directory (mode 600). Scripts \
              store nothing: they set PLATFORM_URL, PLATFORM_USER and PLATFORM_PASSWORD.\n\n\
+             If you have a second factor, a code is asked for, too, and an access token that is valid for twelve hours \
+             is stored instead of the password.\n\n\
              With --sso you log in with the identity provider of the tenant: the command prints an address and a code \
              for any browser, and stores an access token that is valid for twelve hours.",
         )
@@ -295,6 +298,10 @@ fn login() -> Command {
                 .action(ArgAction::SetTrue)
                 .conflicts_with("user")
                 .help("Log in with the identity provider of the tenant that the address belongs to"),
+        )
+        .arg(
+            text(CODE, "CODE", "Code of the second factor, or a recovery code [default: asked for when it is needed]")
+                .conflicts_with(SSO),
         )
         .arg(text(PROFILE, "NAME", "Name of the profile").default_value(super::profile::DEFAULT))
         .arg(

@@ -104,7 +104,7 @@ pub(super) fn confirm(matching: &str, deed: &str) -> Result<(), Failure> {
 
 /// Returns the terminal at which somebody can be asked: standard input, or the terminal of the process if standard
 /// input is a pipe and messages are read there.
-fn terminal() -> Option<Box<dyn BufRead>> {
+pub(super) fn terminal() -> Option<Box<dyn BufRead>> {
     if !stderr().is_terminal() {
         return None;
     }

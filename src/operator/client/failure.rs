@@ -5,6 +5,11 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
+/// The value of the member `error` when a password needs a code (C-27).
+pub(super) const REQUIRED: &str = "security/Second Factor Required";
+/// The value of the member `error` when a group requires a second factor that is not set up.
+const NOT_SET_UP: &str = "security/Second Factor Not Set Up";
+
 /// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -60,6 +65,11 @@ impl Failure {
         // A 403 has several causes: a used-up quota and a protected tenant need no role.
         let lacks_role = body["error"] == "security/Forbidden" && message == "Access is denied";
         match status {
+            401 if body["error"] == REQUIRED => {
+                failure.hint("`platform login` asks for a code; programs need users of their own")
+            }
+            403 if body["error"] == NOT_SET_UP => failure
+                .hint("set it up in the console, on the page of your user; then `platform login` again"),
             401 => failure.hint("`platform login` stores a user and a password"),
             403 if lacks_role => failure
                 .hint("the user lacks a role or a permission; /docs/api names the roles of an operation"),

@@ -40,8 +40,8 @@ pub(crate) struct Server {
     authority: HeaderValue,
     /// The credentials of the user, if requests have some.
     authorization: Option<HeaderValue>,
-    /// Whether they are those of a log-in that ends.
-    has_token: bool,
+    /// The command that logs in again, if the credentials are those of a log-in that ends.
+    again: Option<String>,
     security: Security,
     host: String,
     port: u16,
@@ -70,20 +70,23 @@ impl Server {
     /// # Errors
     /// The address is invalid, or the user or password cannot be sent in a header.
     pub(crate) fn of(profile: Profile) -> Result<Self, Failure> {
+        let log_in = profile.log_in();
         let roots = Arc::new(profile.authorities.map_or_else(Roots::of_machine, Roots::of_file));
         let unsendable = |_| Failure::usage("the user, the password or the token cannot be sent in a header");
-        let (text, has_token) = match profile.credentials {
+        let (text, again) = match profile.credentials {
             Credentials::Password(password) => {
                 let pair = BASE64_STANDARD.encode(format!("{}:{password}", profile.user));
-                (format!("Basic {pair}"), false)
+                (format!("Basic {pair}"), None)
             }
-            Credentials::Token(token) => (format!("Bearer {token}"), true),
+            Credentials::Token(token) | Credentials::TokenOfCode(token) => {
+                (format!("Bearer {token}"), Some(log_in))
+            }
         };
         let mut authorization = HeaderValue::try_from(text).map_err(unsendable)?;
         authorization.set_sensitive(true);
         let server = Self::at(&profile.url, roots)?;
         let (user, words) = (profile.user, profile.words);
-        Ok(Self { user, words, authorization: Some(authorization), has_token, ..server })
+        Ok(Self { user, words, authorization: Some(authorization), again, ..server })
     }
 
     /// Returns a server to which requests without credentials are sent. No connection is opened yet.
@@ -101,7 +104,7 @@ impl Server {
         Ok(Self {
             authority: HeaderValue::from_str(authority.as_str()).map_err(|_| refused())?,
             authorization: None,
-            has_token: false,
+            again: None,
             security,
             host: authority.host().to_owned(),
             port: authority.port_u16().unwrap_or(default_port),
@@ -134,6 +137,7 @@ impl Server {
             words: self.words.clone(),
             authority: self.authority.clone(),
             authorization: self.authorization.clone(),
+            again: self.again.clone(),
             host: self.host.clone(),
             roots: self.roots.clone(),
             has_said: self.has_said.clone(),
@@ -238,8 +242,9 @@ impl Server {
             Ok(Response { status, retry_after: retry_after.map(Duration::from_secs), body: bytes.freeze() })
         };
         let outcome: Result<Response, Unreachable> = exchange.await;
-        if self.has_token && outcome.as_ref().is_ok_and(|response| response.status == 401) {
-            return Err(self.ended());
+        if let (Some(again), Ok(Response { status: 401, .. })) = (&self.again, &outcome) {
+            let ended = Failure::new(Code::Denied, format!("401: the log-in of {} has ended", self.user));
+            return Err(ended.hint(format!("`{again}` logs in again")));
         }
         outcome.map_err(|Unreachable(why)| {
             self.connection = None;
@@ -249,12 +254,6 @@ impl Server {
                 None => failure,
             }
         })
-    }
-
-    /// Returns the failure of a request whose access token is no longer valid.
-    fn ended(&self) -> Failure {
-        Failure::new(Code::Denied, format!("401: the log-in of {} has ended", self.user))
-            .hint(format!("`platform login {} --sso` logs in again", self.url))
     }
 
     /// Closes the connection. The next request opens another one.

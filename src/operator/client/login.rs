@@ -9,16 +9,18 @@ use platform_front::terminal::{print, say};
 use serde_json::json;
 
 use super::RESPONSE;
-use super::commands::{AUTHORITIES, OUTPUT, PROFILE, SSO};
+use super::commands::{AUTHORITIES, CODE, OUTPUT, PROFILE, SSO};
 use super::failure::{Code, Failure};
 use super::http::Server;
 use super::output::{Form, Printer};
 use super::profile::{Credentials, Profile, Profiles, checked_url};
-use super::single_sign_on;
 use super::words::Words;
+use super::{second_factor, single_sign_on};
 
 /// The timeout of the response to a revocation, for which nobody waits long.
 const REVOCATION: Duration = Duration::from_secs(10);
+/// The user of the credentials.
+const ME: &str = "/user/currentUser";
 
 /// Asks for missing arguments, checks the credentials at the server, and stores them as a profile.
 ///
@@ -37,8 +39,34 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let mut profile = Profile { url, user, credentials, words: Words::default(), authorities };
 
+    complete(&mut profile, matches.get_one::<String>(CODE).map(String::as_str)).await?;
+
+    let mut profiles = Profiles::load()?;
+    let name = matches.get_one::<String>(PROFILE).cloned().unwrap_or_default();
+    let told = format!("logged in at {} as {}, profile {name}", profile.url, profile.user);
+    profiles.profiles.insert(name.clone(), profile);
+    profiles.current = Some(name);
+    let path = profiles.store()?;
+    Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
+}
+
+/// Checks the credentials of a profile at the server, and completes the profile: with the user that has them, with the
+/// vendor words of the server, and with a token instead of the password if the user has a second factor.
+///
+/// # Errors
+/// The server cannot be reached or rejects the user or the code.
+async fn complete(profile: &mut Profile, code: Option<&str>) -> Result<(), Failure> {
     let mut server = Server::of(profile.clone())?.responding_within(RESPONSE);
-    let response = server.send("GET", "/user/currentUser", None).await?;
+    let mut response = server.send("GET", ME, None).await?;
+    if second_factor::is_required(&response) {
+        let remedy = format!(
+            "`{} --code CODE` sends a code of the authenticator or a recovery code; programs need users of their own",
+            profile.log_in()
+        );
+        profile.credentials = Box::pin(second_factor::exchange(&mut server, code, &remedy)).await?;
+        server = Server::of(profile.clone())?.responding_within(RESPONSE);
+        response = server.send("GET", ME, None).await?;
+    }
     match response.status {
         200..=299 => {}
         401 => return Err(wrong_credentials(&profile.user)),
@@ -48,14 +76,13 @@ pub(super) async fn login(matches: &ArgMatches) -> Result<(), Failure> {
         profile.user = response.json()?["userName"].as_str().unwrap_or_default().to_owned();
     }
     profile.words = Words::of_server(&mut server).await;
+    Ok(())
+}
 
-    let mut profiles = Profiles::load()?;
-    let name = matches.get_one::<String>(PROFILE).cloned().unwrap_or_default();
-    let told = format!("logged in at {} as {}, profile {name}", profile.url, profile.user);
-    profiles.profiles.insert(name.clone(), profile);
-    profiles.current = Some(name);
-    let path = profiles.store()?;
-    Ok(print(format!("{told}, stored in {}\n", path.display()).as_bytes())?)
+/// Returns the name of an access token that the log-in of a command requests.
+pub(super) fn token_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("Commands {}", host.trim()).trim().to_owned()
 }
 
 /// Returns the user and the password that a person types or pipes.

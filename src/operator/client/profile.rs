@@ -46,6 +46,8 @@ pub(crate) enum Credentials {
     Password(String),
     /// An access token that the server issued for a log-in with the identity provider (C-34).
     Token(String),
+    /// An access token that the server issued for a password with a code of the second factor (C-27).
+    TokenOfCode(String),
 }
 
 /// All stored profiles.
@@ -81,6 +83,19 @@ pub(crate) fn choose(named: Option<&str>) -> Result<Profile, Failure> {
         .profiles
         .remove(&name)
         .ok_or_else(|| Failure::usage(format!("there is no profile {name:?}; known are: {}", stored.names())))
+}
+
+impl Profile {
+    /// Returns the command that logs in with the same credentials.
+    pub(super) fn log_in(&self) -> String {
+        let Self { url, user, .. } = self;
+        match self.credentials {
+            Credentials::Token(_) => format!("platform login {url} --sso"),
+            Credentials::Password(_) | Credentials::TokenOfCode(_) => {
+                format!("platform login {url} --user {user}")
+            }
+        }
+    }
 }
 
 /// Checks the address of a server and returns it without a trailing slash.

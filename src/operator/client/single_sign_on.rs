@@ -21,6 +21,7 @@ use tokio::time::sleep;
 use super::content::Content;
 use super::failure::{Code, Failure};
 use super::http::Server;
+use super::login::token_name;
 
 /// The grant type (RFC 8628, section 3.4).
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -106,9 +107,7 @@ pub(super) async fn log_in(url: &str, authorities: Option<PathBuf>) -> Result<St
         say(format_args!("or open {complete}"));
     }
     let id_token = provider.token(&description.token_endpoint, &command_client_id, &begun).await?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = format!("Commands {}", host.trim());
-    let exchange = Content::Json(json!({"idToken": id_token, "name": name.trim()}));
+    let exchange = Content::Json(json!({"idToken": id_token, "name": token_name()}));
     let issued =
         server.expect("POST", "/tenant/loginOptions/oauth2/tokens", Some(&exchange)).await?.json()?;
     let token = issued["accessToken"].as_str();

@@ -13,6 +13,7 @@ use super::world::TENANT;
 use crate::administration;
 use crate::cli::{TenantCreate, UserPasswd};
 use crate::client::failure::{Code, Failure};
+use crate::client::second_factor;
 
 /// The user name of the administrator for people, and of the administrator that acts for the simulated people.
 const ADMIN: &str = "admin";
@@ -103,7 +104,7 @@ pub(super) async fn prepare_at(
             Ok(Account { user: user.into(), password, is_new: false, is_generated: false })
         }
         Some((platform_model::id::MANAGEMENT, _)) => {
-            let mut management = Wire::of(url, user, &asked(user)?)?;
+            let mut management = Box::pin(log_in(url, user)).await?;
             let is_generated = chosen.is_none();
             let password = chosen.unwrap_or_else(password::generate);
             let body = json!({"id": TENANT, "domain": domain(), "company": COMPANY, "adminName": ADMIN,
@@ -128,11 +129,24 @@ pub(super) async fn prepare_at(
 /// # Errors
 /// The server rejects the request, or has no such tenant.
 pub(super) async fn remove_at(url: &str, user: &str) -> std::result::Result<(), Failure> {
-    let mut management = Wire::of(url, user, &asked(user)?)?;
+    let mut management = Box::pin(log_in(url, user)).await?;
     let path = format!("/tenant/tenants/{TENANT}");
     management.server().expect("DELETE", &path, None).await?;
     println!("deleted the tenant {TENANT} with all its data");
     Ok(())
+}
+
+/// Returns the client of a user that manages the tenant of the demo, with a token if the user has a second factor.
+///
+/// # Errors
+/// The server rejects the password, or nobody can be asked for a code.
+async fn log_in(url: &str, user: &str) -> std::result::Result<Wire, Failure> {
+    let mut wire = Wire::of(url, user, &asked(user)?)?;
+    if !second_factor::is_required(&wire.server().send("GET", "/user/currentUser", None).await?) {
+        return Ok(wire);
+    }
+    let remedy = "run the command on a terminal, which asks for a code";
+    Wire::with(url, user, second_factor::exchange(wire.server(), None, remedy).await?)
 }
 
 /// Returns the password of a user from the environment variable, the terminal, or a pipe.

@@ -29,8 +29,13 @@ impl Wire {
     /// # Errors
     /// The address is invalid.
     pub(super) fn of(url: &str, user: &str, password: &str) -> Result<Self, Failure> {
+        Self::with(url, user, Credentials::Password(password.into()))
+    }
+
+    /// # Errors
+    /// The address is invalid.
+    pub(super) fn with(url: &str, user: &str, credentials: Credentials) -> Result<Self, Failure> {
         let (user, words) = (user.into(), Words::default());
-        let credentials = Credentials::Password(password.into());
         let profile = Profile { url: url.into(), user, credentials, words, authorities: None };
         Ok(Self { server: Server::of(profile)? })
     }

@@ -53,7 +53,7 @@ pub async fn create(
     head.check_mode()?;
     let (media_type, new) = body.parse(&[TYPE], NewUserToken::parse).await?;
     let (user, authenticated) = ((&caller.tenant, &*caller.user), Authenticated::Password(password));
-    let validity = platform.limits().access_token;
+    let validity = new.validity.unwrap_or(platform.limits().access_token);
     let issued = access_token::issue_to_user(&platform, user, &new, validity, authenticated).await?;
     let (secret, stored) = issued.ok_or(ApiError::Unauthorized)?;
     caller.log_change_of_rights("Access token created", &stored.id);
@@ -90,7 +90,8 @@ pub async fn get(
     Ok(reply::found(media_type, &token, &head.links()))
 }
 
-/// `PUT /user/currentUser/tokens/<id>`: renews a token. It is then valid as long as a new one, at most up to its end.
+/// `PUT /user/currentUser/tokens/<id>`: renews a token. It is then valid as long as a new one, at most up to its end,
+/// and never shorter than before.
 ///
 /// # Errors
 /// 404 as for GET.

@@ -94,7 +94,7 @@ async fn log_in(request: &HttpRequest, requests: &TokenRequests) -> Result<Resul
         Ok(logged_in) => logged_in,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let new = NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL };
+    let new = NewUserToken { name: "Console, single sign-on".into(), scope: Scope::ALL, validity: None };
     let user = (&logged_in.tenant, &*logged_in.account.name);
     let platform = request.state::<Platform>();
     let validity = platform.limits().access_token;

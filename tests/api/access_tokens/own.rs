@@ -197,6 +197,25 @@ async fn renewed_token_lasts_longer_and_its_socket_too() {
 }
 
 #[tokio::test]
+async fn token_is_valid_as_long_as_its_request_says_and_a_renewal_does_not_shorten_it() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    let long = exchange(&server, &admin, &json!({"expiresIn": 43200})).await;
+    let short = exchange(&server, &admin, &json!({"expiresIn": 2})).await;
+    let left = |token: &Value| token["expiresIn"].as_u64().unwrap();
+
+    let renewed = long.put(CURRENT, &json!({})).await.expect(200).json();
+
+    assert!((43190..=43200).contains(&left(&renewed)), "{renewed}");
+    ended(&short).await;
+    let renewed = exchange(&server, &admin, &json!({"expiresIn": 60})).await.put(CURRENT, &json!({})).await;
+    assert!((3590..=3600).contains(&left(&renewed.expect(200).json())));
+    for seconds in [json!(0), json!(43201), json!(-1), json!(1.5), json!("60")] {
+        let refused = admin.post(OWN, &json!({"expiresIn": seconds})).await.expect(422);
+        assert!(refused.text.contains("from 1 to 43200"), "{}", refused.text);
+    }
+}
+
+#[tokio::test]
 async fn revoked_token_ends_at_every_server_with_what_it_holds_open() {
     let one = TestServer::start().await;
     let other = TestServer::start_on(&one.shared_database(), |_| {}).await;

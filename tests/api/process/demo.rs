@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
 
+use super::client::typed;
 use super::*;
+use crate::harness::authenticator::Person;
 
 const PASSWORD: &str = "demo-secret";
 /// Debug builds on busy machines are slow, and some operations deliberately take half a minute.
@@ -177,6 +179,26 @@ async fn server_that_runs_already_gets_a_demo_and_loses_it() {
     let removed = run(at_server(&["--remove"], "management-secret"), "");
     assert!(removed.status.success(), "{}", String::from_utf8_lossy(&removed.stderr));
     assert_eq!(admin.get("/alarm/alarms").await.status, 401);
+}
+
+#[tokio::test]
+async fn person_with_a_second_factor_gives_a_code_to_remove_a_demo() {
+    let server = TestServer::start().await;
+    let directory = scratch();
+    let person = Person::of(server.caller("management/admin", ADMIN_PASSWORD)).await;
+    let arguments = ["demo", "--url", server.base(), "--remove"];
+    let mut command = Program::command(directory.path(), &arguments);
+    command.env("PLATFORM_PASSWORD", ADMIN_PASSWORD);
+
+    let refused = run(command, "");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(refused.status.code() == Some(4) && said.contains("on a terminal, which asks"), "{said}");
+    let line = format!("PLATFORM_PASSWORD={ADMIN_PASSWORD} platform {}", arguments.join(" "));
+    let Some(asked) = typed(directory.path(), &line, &format!("{}\n", person.next_code())) else { return };
+
+    // There is no demo, which only a user that has logged in learns.
+    let said = String::from_utf8_lossy(&asked.stdout);
+    assert!(asked.status.code() == Some(3) && said.contains("404"), "{said}");
 }
 
 #[tokio::test]

@@ -109,6 +109,8 @@ pub struct NewUserToken {
     pub name: String,
     /// The scope; the default is READ and WRITE.
     pub scope: Scope,
+    /// The lifetime without a renewal; `None` for that of other access tokens.
+    pub validity: Option<Duration>,
 }
 
 impl NewUserToken {
@@ -118,8 +120,9 @@ impl NewUserToken {
     /// `Invalid` names an unknown member, because a misspelt scope would not limit the token (C-19a), or the member,
     /// the value and what is allowed.
     pub fn parse(mut body: Body) -> Result<Self> {
-        body.only(&["name", "scope"], &[])?;
-        Self::take(&mut body)
+        body.only(&["name", "scope", "expiresIn"], &[])?;
+        let validity = body.take("expiresIn").map(|raw| parse_validity(raw.get())).transpose()?;
+        Ok(Self { validity, ..Self::take(&mut body)? })
     }
 
     fn take(body: &mut Body) -> Result<Self> {
@@ -129,8 +132,16 @@ impl NewUserToken {
         }
         let scope = body.take_text("scope", MAX_SHORT_TEXT)?;
         let scope = scope.map_or(Ok(Scope::ALL), |scope| Scope::parse(&scope))?;
-        Ok(Self { name: name.unwrap_or_else(|| NAME.to_owned()), scope })
+        Ok(Self { name: name.unwrap_or_else(|| NAME.to_owned()), scope, validity: None })
     }
+}
+
+/// Parses the lifetime of a token in seconds.
+fn parse_validity(text: &str) -> Result<Duration> {
+    let most = LONGEST.as_secs();
+    let seconds = text.parse().ok().filter(|seconds| (1..=most).contains(seconds));
+    let allowed = format!("a number of seconds from 1 to {most}");
+    seconds.map(Duration::from_secs).ok_or_else(|| Error::invalid_value("expiresIn", text, &allowed))
 }
 
 /// The body of a POST that exchanges an ID token of an identity provider for an access token (C-34).

@@ -119,7 +119,7 @@ pub async fn list_tokens(database: &Database, tenant: &TenantId, user: &str) -> 
     rows.iter().map(from_row).collect()
 }
 
-/// Extends a token of a user by `validity` from now, at most up to its end. One statement.
+/// Extends a token of a user to `validity` from now, at most up to its end, and never shortens it. One statement.
 ///
 /// # Errors
 /// `NotFound` for a token that is unknown or expired; `Unavailable` or `Database`.

@@ -8,6 +8,7 @@ mod nouns;
 mod questions;
 mod register;
 mod requests;
+mod second_factors;
 mod terminal;
 mod traces;
 mod transport;
@@ -20,6 +21,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use super::*;
+
+pub(super) use questions::typed;
 
 /// The administrator of the tenant that a test server has.
 const USER: &str = "main/admin";

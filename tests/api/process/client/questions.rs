@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use super::*;
 
 /// Runs a command line on a terminal, where somebody types a line. `None` if the program `script` is missing.
-fn typed(directory: &Path, line: &str, answer: &str) -> Option<Output> {
+pub(in super::super) fn typed(directory: &Path, line: &str, answer: &str) -> Option<Output> {
     let installed = Command::new("script").arg("--version").stdin(Stdio::null()).output();
     if !installed.is_ok_and(|output| output.status.success()) {
         eprintln!("SKIPPED: script is not installed, so no terminal was tried");
