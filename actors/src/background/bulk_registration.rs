@@ -43,13 +43,13 @@ pub struct Uploader {
     pub links: Links,
 }
 
-/// A device with the hash of its password.
+/// A device with the hash of its password, if it has one.
 #[derive(Debug)]
 pub struct HashedDevice {
     /// The device that the row describes.
     pub device: NewDevice,
-    /// The tagged hash of the password.
-    pub password_hash: String,
+    /// The tagged hash of the password; `None` for a device that logs in with a certificate (N-12b).
+    pub password_hash: Option<String>,
 }
 
 /// The registration of one file.

@@ -89,3 +89,30 @@ async fn user_that_holds_more_than_a_device_gets_no_password_from_a_file() {
     assert!(comes_in(&user).await);
     assert_eq!(server.count("managed_objects").await, 1, "that of the other device");
 }
+
+#[tokio::test]
+async fn known_device_keeps_its_password_when_its_row_is_of_a_certificate() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    register(&admin, fleet(1)).await;
+    server.user_with("device_admin", &["ROLE_INVENTORY_ADMIN"]).await;
+
+    let file = "ID;AUTH_TYPE;TYPE;NAME\na0;CERTIFICATES;x;y\nadmin;CERTIFICATES;x;y\nb0;CERTIFICATES;x;y\n";
+    let result = register(&admin, file).await;
+
+    assert_eq!(counts(&result), [3, 1, 0, 3]);
+    assert_eq!(result["credentialUpdatedList"], json!([]));
+    assert!(comes_in(&server.caller("device_a0", SECRET)).await);
+    assert_eq!(objects_of_type(&admin, "x").await.len(), 1, "that of the new device");
+}
+
+#[tokio::test]
+async fn device_with_a_certificate_gets_a_password_by_a_later_row() {
+    let (server, admin) = TestServer::shared().await.with_admin();
+    register(&admin, "ID;AUTH_TYPE\nb0;CERTIFICATES\n").await;
+
+    let result = register(&admin, format!("ID;CREDENTIALS\nb0;{SECRET}\n")).await;
+
+    assert_eq!(counts(&result), [1, 0, 0, 1]);
+    assert_eq!(result["credentialUpdatedList"][0]["deviceId"], "b0");
+    assert!(comes_in(&server.caller("device_b0", SECRET)).await);
+}

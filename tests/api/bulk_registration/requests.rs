@@ -67,7 +67,7 @@ async fn column_tenant_does_not_matter_and_any_other_asks_for_passwords() {
     let (server, admin) = TestServer::start().await.with_admin();
 
     assert_eq!(register(&admin, "TENANT,ID\nother,a1\n").await, all_created(1));
-    for columns in ["ID,TYPE", "ID,NAME", "ID,ICCID", "ID,AUTH_TYPE", "ID,note", "ID,external-x"] {
+    for columns in ["ID,TYPE", "ID,NAME", "ID,ICCID", "ID,note", "ID,external-x"] {
         super::upload(&admin, format!("{columns}\na2,x\n")).await.expect_message(422, "CREDENTIALS");
     }
     assert_eq!(server.count("new_device_requests").await, 1);

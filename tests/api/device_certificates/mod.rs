@@ -4,6 +4,7 @@ mod attacks;
 mod authorities;
 mod enrollment;
 mod expiry;
+mod files;
 mod forwarded;
 mod log_in;
 mod revocation;

@@ -129,8 +129,8 @@ pub async fn issue(
             }
             let NewPassword { hash, sealed, kept } = password;
             let name = id.user_name();
-            let user =
-                DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash: hash.to_owned() };
+            let password_hash = Some(hash.to_owned());
+            let user = DeviceUser { tenant: tenant.clone(), name: name.clone(), password_hash };
             if put_device_users(transaction, announcements, &[user]).await?.is_empty() {
                 return Err(users::refused(&name));
             }

@@ -21,8 +21,8 @@ pub struct DeviceUser {
     pub tenant: TenantId,
     /// `device_<id>`.
     pub name: String,
-    /// The hash of the password.
-    pub password_hash: String,
+    /// The hash of the password; `None` for a device that logs in with a certificate (N-12b).
+    pub password_hash: Option<String>,
 }
 
 /// The outcome of storing a user.
@@ -61,7 +61,8 @@ pub(crate) fn refused(name: &str) -> Error {
 }
 
 /// Creates or updates users as part of the caller's transaction; each name occurs once. Returns the outcomes by tenant
-/// and name. A user is left out when its tenant is unknown or when it has more rights than a device.
+/// and name. A user is left out when its tenant is unknown, when it has more rights than a device, or when it exists and
+/// none brings a password.
 pub(crate) async fn put_device_users(
     client: &impl GenericClient,
     announcements: &Announcements,
@@ -72,7 +73,7 @@ pub(crate) async fn put_device_users(
     }
     let tenants: Vec<&str> = users.iter().map(|user| user.tenant.as_str()).collect();
     let names: Vec<&str> = users.iter().map(|user| &*user.name).collect();
-    let hashes: Vec<&str> = users.iter().map(|user| &*user.password_hash).collect();
+    let hashes: Vec<Option<&str>> = users.iter().map(|user| user.password_hash.as_deref()).collect();
     let roles = role::of_new_user();
     let roles: Vec<&str> = roles.names().collect();
     let rows = client.rows(PUT, &[&tenants, &names, &hashes, &roles, &DEVICES]).await?;

@@ -184,7 +184,10 @@ impl Registrar<'_> {
 
     async fn hashed(&self, devices: Vec<NewDevice>) -> Result<Vec<HashedDevice>> {
         let hash = |device: NewDevice| async move {
-            let password_hash = self.authenticator.hash_of_device(self.tenant, &device.password.0).await?;
+            let password_hash = match &device.password {
+                Some(password) => Some(self.authenticator.hash_of_device(self.tenant, &password.0).await?),
+                None => None,
+            };
             Ok(HashedDevice { device, password_hash })
         };
         stream::iter(devices).map(hash).buffered(HASHED_AT_ONCE).try_collect().await

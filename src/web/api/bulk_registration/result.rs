@@ -17,6 +17,8 @@ use crate::http::spool::Spool;
 #[derive(Default)]
 pub(super) struct RegistrationResult {
     created: u64,
+    /// The devices that existed and log in with certificates.
+    unchanged: u64,
     updated: JsonArray,
     failed: JsonArray,
 }
@@ -32,6 +34,10 @@ impl RegistrationResult {
                 self.created += 1;
                 Ok(())
             }
+            Registered::Unchanged => {
+                self.unchanged += 1;
+                Ok(())
+            }
             Registered::CredentialUpdated => self.updated.add(&place.updated()).await,
             Registered::Failed(reason) => self.failed.add(&place.failed(reason)).await,
         }
@@ -43,8 +49,9 @@ impl RegistrationResult {
     /// # Errors
     /// The errors of [`RegistrationResult::note`].
     pub(super) async fn respond(self, media_type: String) -> Result<HttpResponse> {
-        let Self { created, updated, failed } = self;
-        let (successful, all) = (created + updated.count, created + updated.count + failed.count);
+        let Self { created, unchanged, updated, failed } = self;
+        let successful = created + unchanged + updated.count;
+        let all = successful + failed.count;
         let counts = format!(
             "{{\"numberOfAll\":{all},\"numberOfCreated\":{created},\"numberOfFailed\":{},\
              \"numberOfSuccessful\":{successful},\"credentialUpdatedList\":[",

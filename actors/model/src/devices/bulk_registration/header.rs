@@ -211,7 +211,8 @@ fn form(given: &HashSet<&Column>, uploader: &TenantId) -> Result<Form> {
     }
     let mandatory = [
         ("ID", lacks(Column::Id)),
-        ("CREDENTIALS", lacks(Column::Credentials)),
+        // A file without passwords is one of devices that log in with certificates (N-12b).
+        ("CREDENTIALS", lacks(Column::Credentials) && lacks(Column::AuthType)),
         ("TENANT", names_tenants && lacks(Column::Tenant)),
     ];
     if mandatory.iter().any(|(_, lacks)| *lacks) { Err(missing(&mandatory)) } else { Ok(Form::Devices) }

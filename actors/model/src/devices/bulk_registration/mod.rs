@@ -52,15 +52,15 @@ pub enum RowRequest {
     Request(NewRequest),
 }
 
-/// A device that has its own password (N-12).
+/// A device that has its own password (N-12), or logs in with a certificate (N-12b).
 #[derive(Debug)]
 pub struct NewDevice {
     /// The tenant in which the device is registered.
     pub tenant: TenantId,
     /// `device_<ID>`.
     pub user: String,
-    /// The password in plain text.
-    pub password: Password,
+    /// The password in plain text; `None` for a device that logs in with a certificate.
+    pub password: Option<Password>,
     /// The managed object, if TYPE and NAME are given.
     pub object: Option<NewDeviceObject>,
 }

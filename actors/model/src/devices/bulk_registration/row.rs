@@ -63,10 +63,7 @@ impl Header {
 
     fn device(&self, cells: &Cells<'_>) -> Result<NewDevice> {
         let user = DeviceId::parse(cells.id)?.user_name();
-        parse_password(cells.credentials)?;
-        if !cells.auth_type.is_empty() && !cells.auth_type.eq_ignore_ascii_case("BASIC") {
-            return Err(Error::invalid_value("AUTH_TYPE", cells.auth_type, "BASIC"));
-        }
+        let password = cells.password()?;
         let tenant = if self.names_tenants() {
             TenantId::parse(cells.tenant)
                 .map_err(|_| Error::invalid_value("TENANT", cells.tenant, "an existing tenant"))?
@@ -74,7 +71,7 @@ impl Header {
             self.uploader.clone()
         };
         let object = cells.object()?;
-        Ok(NewDevice { tenant, user, password: Password(cells.credentials.to_owned()), object })
+        Ok(NewDevice { tenant, user, password, object })
     }
 }
 
@@ -101,6 +98,23 @@ impl<'a> Cells<'a> {
             }
         }
         cells
+    }
+
+    /// Returns the password; `None` for a device that logs in with a certificate (N-12b).
+    fn password(&self) -> Result<Option<Password>> {
+        let is = |word: &str| self.auth_type.eq_ignore_ascii_case(word);
+        if is("CERTIFICATES") {
+            let allowed = "nothing, because a device with AUTH_TYPE CERTIFICATES has no password";
+            return match self.credentials {
+                "" => Ok(None),
+                _ => Err(Error::invalid_value("CREDENTIALS", "a password", allowed)),
+            };
+        }
+        parse_password(self.credentials)?;
+        if !is("BASIC") && !is("") {
+            return Err(Error::invalid_value("AUTH_TYPE", self.auth_type, "BASIC, CERTIFICATES"));
+        }
+        Ok(Some(Password(self.credentials.to_owned())))
     }
 
     fn request(&self) -> Result<NewRequest> {
@@ -216,7 +230,7 @@ mod tests {
         let pairs: Vec<_> = object.external_ids.iter().map(|pair| (&*pair.type_, &*pair.value)).collect();
 
         assert_eq!(
-            (&*device.user, &*device.password.0, device.tenant.as_str()),
+            (&*device.user, &*device.password.expect("a password").0, device.tenant.as_str()),
             ("device_a1", "secret-1", "main")
         );
         assert_eq!(
@@ -238,6 +252,15 @@ mod tests {
         assert_eq!(object.object.fragments.to_json(), r#"{"plat_IsDevice":{}}"#);
         assert_eq!((object.external_ids.len(), &*object.external_ids[0].type_), (1, "plat_Serial"));
         assert!(object.path.is_empty() && device(names, "a1;secret-1;;;;;;0;;;").object.is_none());
+    }
+
+    #[test]
+    fn device_with_a_certificate_has_no_password_and_is_otherwise_as_others() {
+        let names = "ID;CREDENTIALS;AUTH_TYPE;TYPE;NAME;PATH";
+        let made = device(names, "a1;;Certificates;pump;Pump 1;North");
+        assert!(made.password.is_none() && made.user == "device_a1", "{made:?}");
+        assert_eq!(made.object.expect("an object").path, ["North"]);
+        assert!(device("ID;AUTH_TYPE", "a1;CERTIFICATES").password.is_none());
     }
 
     #[test]
@@ -269,8 +292,15 @@ mod tests {
             ("ID;CREDENTIALS", "a;", "6 to 32"),
             ("ID;CREDENTIALS", &format!("a;{}", "x".repeat(33)), "6 to 32"),
             ("ID;CREDENTIALS", "a;сeкрeт-1", "Latin-1"),
-            ("ID;CREDENTIALS;AUTH_TYPE", "a;secret-1;CERTIFICATES", "CERTIFICATES; allowed: BASIC"),
-            ("ID;CREDENTIALS;AUTH_TYPE", "a;secret-1;OAUTH", "OAUTH; allowed: BASIC"),
+            (
+                "ID;CREDENTIALS;AUTH_TYPE",
+                "a;secret-1;CERTIFICATES",
+                "'CREDENTIALS': a password; allowed: nothing",
+            ),
+            ("ID;CREDENTIALS;AUTH_TYPE", "a;secret-1;OAUTH", "OAUTH; allowed: BASIC, CERTIFICATES"),
+            ("ID;CREDENTIALS;AUTH_TYPE", "a;;BASIC", "6 to 32"),
+            ("ID;AUTH_TYPE", "a;", "6 to 32"),
+            ("ID;AUTH_TYPE;PATH", "a;CERTIFICATES;North", "TYPE and NAME"),
             ("ID;CREDENTIALS;TYPE", "a;secret-1;pump", "TYPE and NAME"),
             ("ID;CREDENTIALS;NAME;TYPE", "a;secret-1;Pump 1;", "TYPE and NAME"),
             ("ID;CREDENTIALS;ICCID", "a;secret-1;1", "TYPE and NAME"),

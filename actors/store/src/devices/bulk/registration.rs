@@ -89,6 +89,8 @@ pub enum Registered {
     Created,
     /// The user existed and got a new password; nothing else was changed (N-13).
     CredentialUpdated,
+    /// The user existed, and the device logs in with a certificate; nothing was changed (N-12b).
+    Unchanged,
     /// The row is not stored; this is the reason (N-15).
     Failed(String),
 }
@@ -171,6 +173,7 @@ async fn register(
                 Registered::Created
             }
             Some(PutOutcome::PasswordReplaced) => Registered::CredentialUpdated,
+            None if row.user.password_hash.is_none() => Registered::Unchanged,
             None => Registered::Failed(users::refusal(&row.user.name)),
         });
     }
