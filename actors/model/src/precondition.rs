@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Noun, Result};
 
+/// The revision of a new object, which no change has increased.
+pub const FIRST_REVISION: i64 = 0;
+
 /// The revisions that an object may have when a request changes it. A request without such a condition changes any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Precondition(Vec<i64>);

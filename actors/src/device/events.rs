@@ -8,6 +8,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::EventId;
 use platform_model::origin::Origin;
 use platform_model::realtime::change::PublishedChange;
+use platform_store::data::events::{delete_events, get_event};
 use platform_store::realtime::publications::DeletionNotices;
 use platform_store::writer::{Change, Written};
 
@@ -87,7 +88,7 @@ impl Device {
                 return Ok(Arc::new(Event { revision: changed.revision + 1, ..Event::clone(&changed) }));
             }
             let (database, tenant) = (&self.context.database, &self.context.tenant);
-            current = Arc::new(platform_store::data::events::get_event(database, tenant, id).await?);
+            current = Arc::new(get_event(database, tenant, id).await?);
         }
         Err(contended(id))
     }
@@ -103,12 +104,21 @@ impl Device {
         let (database, tenant) = (&self.context.database, &self.context.tenant);
 
         let notices = DeletionNotices::new(Cause::of(&origin));
+        let revision = origin.precondition.is_some().then_some(event.revision);
+        let fence = origin.fence();
 
-        let gone =
-            platform_store::data::events::delete_events(database, tenant, &[id.0], origin.fence(), &notices)
-                .await?;
+        let gone = delete_events(database, tenant, &[id.0], fence, &notices, revision).await?;
 
-        if gone == 0 { Err(Error::not_found(Noun::Event, id)) } else { Ok(()) }
+        match (gone, revision) {
+            (1.., _) => Ok(()),
+            (0, None) => Err(Error::not_found(Noun::Event, id)),
+            (0, Some(_)) => {
+                let event = get_event(database, tenant, id).await?;
+                origin.check_revision(Noun::Event, id, event.revision)?;
+                // The request allows this revision too.
+                Err(contended(id))
+            }
+        }
     }
 
     /// Checks that the caller may write this event.

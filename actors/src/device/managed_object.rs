@@ -221,7 +221,7 @@ impl Device {
     async fn delete_managed_object(&mut self, message: DeleteManagedObject) -> Result<()> {
         let DeleteManagedObject { cascade, origin } = message;
         self.authorize(&origin, SourceObject::has_fragment).await?;
-        self.expected_revision(&origin).await?;
+        let revision = self.expected_revision(&origin).await?;
         if !origin.mode.stores() {
             self.context.feed(self.id, PublishedChange::ManagedObjectDeleted(self.id), Cause::of(&origin));
             return Ok(());
@@ -244,14 +244,18 @@ impl Device {
             &going,
             origin.fence(),
             Some(&notices),
+            revision,
         )
         .await?;
 
-        if !gone.contains(&self.id) {
-            return Err(self.missing());
+        if gone.contains(&self.id) {
+            self.gone = true;
+            return Ok(());
         }
-        self.gone = true;
-        Ok(())
+        Err(match revision {
+            Some(_) => self.changed_meanwhile(&origin).await,
+            None => self.missing(),
+        })
     }
 
     /// Returns the current object with its references, as it is published.

@@ -58,7 +58,7 @@ async fn create(
         if !matches!(written, Written::Stored) {
             // Its upload was deleted as abandoned. An object without its file must not exist.
             let (database, tenant) = (&context.database, &context.tenant);
-            Box::pin(delete_managed_objects(database, tenant, &[id], origin.fence(), None)).await?;
+            Box::pin(delete_managed_objects(database, tenant, &[id], origin.fence(), None, None)).await?;
             return Err(Error::unavailable("the upload was deleted before it became the file of an object"));
         }
         if let Some(source) = new_source {

@@ -1,5 +1,6 @@
--- Locks objects in one order, so that two deletions cannot deadlock. Writes for these objects wait.
-SELECT id
+-- Locks objects in one order, so that two deletions cannot deadlock, and returns their revisions. Writes for these
+-- objects wait.
+SELECT id, revision
 FROM managed_objects
 WHERE tenant = $1
     AND id = ANY($2)

@@ -253,7 +253,7 @@ impl Assembly {
             if status == "201" {
                 response["headers"]["Location"] = json!({"schema": {"$ref": "Link"}});
             }
-            if status == "200" && given["tagged"] == true {
+            if matches!(status, "200" | "201") && given["tagged"] == true {
                 response["headers"]["ETag"] = json!({"$ref": E_TAG});
             }
             if method == "head" {

@@ -50,12 +50,13 @@ pub(crate) async fn create_of(
     let origin = caller.origin(head, role::ALARM_ADMIN, Api::Alarm)?;
     let (media_type, body) = object_of(head, body, &["alarm"]).await?;
     let alarm = Arc::new(NewAlarm::parse(body)?);
-    let (source, links) = (alarm.source, origin.links.clone());
+    let (source, links, stores) = (alarm.source, origin.links.clone(), origin.mode.stores());
 
     let message = RaiseAlarm { alarm, origin: Arc::new(origin) };
     let alarm = head.state::<Platform>().tenant(&caller.tenant).ask_device(source, message).await?;
 
-    Ok(reply::created(head, media_type, links.alarm(alarm.id), &alarm, &links))
+    let response = reply::created(head, media_type, links.alarm(alarm.id), &alarm, &links);
+    Ok(if stores { reply::with_revision(response, alarm.revision) } else { response })
 }
 
 /// `GET /alarm/alarms`: returns a page of alarms, newest first. A caller without ROLE_ALARM_READ gets

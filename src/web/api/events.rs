@@ -47,15 +47,18 @@ pub(crate) async fn create_of(
 ) -> Result<HttpResponse> {
     let origin = caller.origin_of_data(head, role::EVENT_ADMIN, Api::Event)?;
     let (media_type, body) = object_of(head, body, &["event"]).await?;
-    once(head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
-        let event = NewEvent::parse(body)?;
+    let mode = origin.mode;
+    let response =
+        once(head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+            let event = NewEvent::parse(body)?;
 
-        let tenant = head.state::<Platform>().tenant(&caller.tenant);
-        let event = tenant.create_event(event, &origin, turn).await?;
+            let tenant = head.state::<Platform>().tenant(&caller.tenant);
+            let event = tenant.create_event(event, &origin, turn).await?;
 
-        Ok(reply::created(head, media_type, origin.links.event(event.id), &event, &origin.links))
-    })
-    .await
+            Ok(reply::created(head, media_type, origin.links.event(event.id), &event, &origin.links))
+        })
+        .await?;
+    Ok(reply::with_first_revision(response, mode))
 }
 
 /// `GET /event/events`: returns a page of events, newest first (V-01). A caller without ROLE_EVENT_READ gets

@@ -46,15 +46,18 @@ pub async fn create(
     caller.require_any(&[role::INVENTORY_ADMIN, role::INVENTORY_CREATE])?;
     let origin = caller.origin(&head, role::INVENTORY_ADMIN, Api::ManagedObject)?;
     let (media_type, body) = body.object(&["managedObject"]).await?;
-    once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
-        let (object, links) = (NewManagedObject::parse(body)?, origin.links.clone());
+    let mode = origin.mode;
+    let response =
+        once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+            let (object, links) = (NewManagedObject::parse(body)?, origin.links.clone());
 
-        let new = NewObject { object, origin };
-        let object = platform.tenant(&caller.tenant).create_managed_object(new).await?;
+            let new = NewObject { object, origin };
+            let object = platform.tenant(&caller.tenant).create_managed_object(new).await?;
 
-        Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
-    })
-    .await
+            Ok(reply::created(&head, media_type, links.managed_object(object.id), &object, &links))
+        })
+        .await?;
+    Ok(reply::with_first_revision(response, mode))
 }
 
 /// `GET /inventory/managedObjects`: returns a page of objects by ascending id, filtered by I-07 and I-08. A

@@ -194,13 +194,14 @@ impl ChildRequest<'_> {
         if let (Err(refusal), Err(_)) = (&as_object, &as_reference) {
             return Err(refusal.clone());
         }
-        let links = self.origin.links.clone();
+        let (links, mode) = (self.origin.links.clone(), self.origin.mode);
         let message = CreateChild { kind, object: Arc::new(object), origin: self.origin };
         let child = platform.tenant(&caller.tenant).ask_device(parent, message).await?;
         match as_object {
             Ok(media_type) => {
                 let location = links.managed_object(child.id);
-                Ok(reply::created(head, media_type, location, &child, &links))
+                let response = reply::created(head, media_type, location, &child, &links);
+                Ok(reply::with_first_revision(response, mode))
             }
             Err(_) => {
                 let child = ManagedObject::clone(&child);

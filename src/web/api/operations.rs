@@ -44,16 +44,19 @@ pub async fn create(
 ) -> Result<HttpResponse> {
     let origin = caller.origin(&head, role::DEVICE_CONTROL_ADMIN, Api::Operation)?;
     let (media_type, body) = body.object(&["operation"]).await?;
-    once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
-        let operation = Arc::new(NewOperation::parse(body)?);
-        let (device, links) = (operation.device, origin.links.clone());
+    let mode = origin.mode;
+    let response =
+        once(&head, &caller.tenant, media_type, (origin, body), async |origin, body, media_type| {
+            let operation = Arc::new(NewOperation::parse(body)?);
+            let (device, links) = (operation.device, origin.links.clone());
 
-        let message = QueueOperation { operation, origin: Arc::new(origin) };
-        let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
+            let message = QueueOperation { operation, origin: Arc::new(origin) };
+            let operation = platform.tenant(&caller.tenant).ask_device(device, message).await?;
 
-        Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
-    })
-    .await
+            Ok(reply::created(&head, media_type, links.operation(operation.id), &operation, &links))
+        })
+        .await?;
+    Ok(reply::with_first_revision(response, mode))
 }
 
 /// `GET /devicecontrol/operations`: returns a page of operations in the order they were queued (O-06). A

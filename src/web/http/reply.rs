@@ -7,6 +7,8 @@ use actix_web::HttpResponse;
 use actix_web::http::header;
 use platform_model::idempotency::FirstResponse;
 use platform_model::links::{Linked, Links, encode, encode_members};
+use platform_model::origin::ProcessingMode;
+use platform_model::precondition::FIRST_REVISION;
 use serde::Serialize;
 
 use crate::http::RequestHead;
@@ -98,6 +100,11 @@ pub(crate) fn with_revision(mut response: HttpResponse, revision: i64) -> HttpRe
     response.headers_mut().insert(header::ETAG, tag);
     response.extensions_mut().insert(HasRevision);
     response
+}
+
+/// Adds the revision of an object that a request created in this mode. What is not stored has none.
+pub(crate) fn with_first_revision(response: HttpResponse, mode: ProcessingMode) -> HttpResponse {
+    if mode.stores() { with_revision(response, FIRST_REVISION) } else { response }
 }
 
 /// Writes a collection without pages: `{self, <name>: [...]}`.

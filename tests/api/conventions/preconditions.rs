@@ -124,3 +124,96 @@ async fn one_of_many_changes_from_the_same_revision_wins_at_two_servers() {
         }
     }
 }
+
+#[tokio::test]
+async fn change_that_commits_while_a_deletion_waits_for_it_prevents_the_deletion() {
+    let (server, admin) = TestServer::start().await.with_admin();
+    let [object, _, event, _] = one_of_each(&admin).await;
+    let id = object.rsplit('/').next().unwrap();
+    admin.post(MEASUREMENTS, &measurement_of(id, "2026-03-04T05:06:07Z", 1)).await.expect(201);
+    admin.create(EVENTS, &event_of(id, "door")).await;
+    let writer = tokio_postgres::connect(server.database().url(), tokio_postgres::NoTls).await;
+    let (writer, connection) = writer.unwrap();
+    tokio::spawn(connection);
+    for (path, table) in [(&object, "managed_objects"), (&event, "events")] {
+        let read = tag(&admin.get(path).await);
+        let id = path.rsplit('/').next().unwrap();
+        let change = format!("BEGIN; UPDATE {table} SET revision = revision + 1 WHERE id = {id}");
+        writer.batch_execute(&change).await.unwrap();
+
+        let delete = admin.request("DELETE", path).header("If-Match", &read).send();
+        let commit = async {
+            server.database().until_statements_wait(1).await;
+            writer.batch_execute("COMMIT").await.unwrap();
+        };
+        let (refused, ()) = tokio::join!(delete, commit);
+
+        let message = refused.expect(412).message();
+        assert!(message.contains(&format!("If-Match allows {read}")), "{message}");
+        let current = tag(&admin.get(path).await);
+        assert_ne!(current, read, "{path}");
+        for (data, member) in [(MEASUREMENTS, "measurements"), (EVENTS, "events")] {
+            let left = admin.read(&format!("{data}?source={}", object.rsplit('/').next().unwrap())).await;
+            assert_eq!(left[member].as_array().unwrap().len(), 1, "{path}: {left}");
+        }
+        admin.request("DELETE", path).header("If-Match", &current).send().await.expect(204);
+        admin.get(path).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn either_a_change_or_a_conditional_deletion_at_another_server_succeeds() {
+    let [one, other] = TestServer::start_two().await;
+    let (one, other) = (one.admin(), other.admin());
+    for _ in 0..10 {
+        let [object, _, event, _] = one_of_each(&one).await;
+        for path in [object, event] {
+            let read = tag(&one.get(&path).await);
+            let delete = one.request("DELETE", &path).header("If-Match", &read).send();
+
+            let (deleted, changed) = tokio::join!(delete, put(&other, &path, &read, 1));
+
+            let statuses = (deleted.status, changed.status);
+            assert!([(204, 404), (204, 412), (412, 200)].contains(&statuses), "{path}: {statuses:?}");
+            one.get(&path).await.expect(if changed.status == 200 { 200 } else { 404 });
+        }
+    }
+}
+
+#[tokio::test]
+async fn response_to_a_creation_has_the_tag_for_the_first_change() {
+    let (_server, admin, device) = TestServer::shared().await.with_device("pump").await;
+    let agent = create_agent(&admin, "agent").await;
+    let operation = json!({"deviceId": agent, "plat_Restart": {}});
+    let children = format!("{OBJECTS}/{device}/childAssets");
+    for (path, body) in [
+        (OBJECTS, json!({"name": "pump 1"})),
+        (ALARMS, alarm_of(&device, "leak")),
+        (EVENTS, event_of(&device, "door")),
+        (OPERATIONS, operation),
+    ] {
+        let post = || admin.request("POST", path).header("Idempotency-Key", path).accepting_json().json(&body);
+        let created = post().send().await.expect(201);
+        let first = tag(&created);
+        let at = format!("{path}/{}", created.json()["id"].as_str().unwrap());
+        assert_eq!(first, tag(&admin.get(&at).await), "{path}");
+        if path != ALARMS {
+            assert_eq!(tag(&post().send().await.expect(201)), first, "{path}");
+        }
+
+        put(&admin, &at, &first, 1).await.expect(200);
+
+        put(&admin, &at, &first, 2).await.expect(412);
+        let transient = admin.request("POST", path).header("X-Platform-Processing-Mode", "TRANSIENT");
+        let transient = transient.json(&body).send().await.expect(201);
+        assert_eq!(transient.header("ETag"), None, "{path}");
+    }
+    // A repetition returns the alarm as it is now.
+    let repeated = admin.request("POST", ALARMS).accepting_json().json(&alarm_of(&device, "leak"));
+    let repeated = repeated.send().await.expect(201);
+    let at = format!("{ALARMS}/{}", repeated.json()["id"].as_str().unwrap());
+    assert_eq!(tag(&repeated), tag(&admin.get(&at).await));
+    put(&admin, &at, &tag(&repeated), 2).await.expect(200);
+    let child = admin.post(&children, &json!({"name": "part"})).await.expect(201);
+    assert_eq!(tag(&child), "\"0\"");
+}

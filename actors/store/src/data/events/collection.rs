@@ -61,7 +61,8 @@ pub fn deletion<'a>(
         let client = database.reader().await?;
         scan.ids(&client, after, DELETED_AT_ONCE).await
     };
-    let delete = async move |ids: &[i64]| events::delete_events(database, tenant, ids, None, notices).await;
+    let delete =
+        async move |ids: &[i64]| events::delete_events(database, tenant, ids, None, notices, None).await;
     Deletion::of(list, delete)
 }
 

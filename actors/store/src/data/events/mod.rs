@@ -186,7 +186,8 @@ pub async fn get_event_with_binary(
 }
 
 /// Deletes events with their files, publishes it, and returns the number of deleted ones. One statement; with a fence
-/// it succeeds only while this process [holds](crate::leases::module_leases::hold) the modules.
+/// it succeeds only while this process [holds](crate::leases::module_leases::hold) the modules. With a revision, only
+/// events that have it are deleted.
 ///
 /// # Errors
 /// `Timeout`, `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -196,8 +197,9 @@ pub async fn delete_events(
     ids: &[i64],
     fence: Option<i64>,
     notices: &DeletionNotices,
+    revision: Option<i64>,
 ) -> Result<usize> {
-    let parameters: [&(dyn ToSql + Sync); 2] = [&tenant.as_str(), &ids];
+    let parameters: [&(dyn ToSql + Sync); 3] = [&tenant.as_str(), &ids, &revision];
     let change = |id| PublishedChange::EventDeleted(EventId(id));
     let delete = async || {
         let mut client = database.reader().await?;

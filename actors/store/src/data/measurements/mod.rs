@@ -31,6 +31,7 @@ const INSERT_SOURCE_SHAPES: &str =
 const INSERT: &str = include_str!("../../../../../sql/queries/measurements/insert.sql");
 const INSERT_COLLECTIONS: &str =
     include_str!("../../../../../sql/queries/measurements/insert_collections.sql");
+const ARE_MANY: &str = include_str!("../../../../../sql/queries/measurements/are_many.sql");
 const DELETE_REST: &str = include_str!("../../../../../sql/queries/measurements/delete_rest.sql");
 const DELETE_OF_SOURCES: &str = include_str!("../../../../../sql/queries/measurements/delete_of_sources.sql");
 
@@ -253,6 +254,15 @@ impl<'a> RowArrays<'a> {
         }
         columns
     }
+}
+
+/// Returns whether sources have more measurements than one transaction should delete.
+///
+/// # Errors
+/// `Timeout`, `Unavailable` or `Database`.
+pub(crate) async fn are_many(database: &Database, tenant: &TenantId, sources: &[i64]) -> Result<bool> {
+    let client = database.loader().await?;
+    Ok(client.row(ARE_MANY, &[&tenant.as_str(), &sources, &DELETED_AT_ONCE]).await?.get(0))
 }
 
 /// Deletes all measurements of sources that are about to be deleted, in parts, because a device may have millions.

@@ -44,7 +44,8 @@ const DELETED_AT_ONCE: usize = 1000;
 
 /// Deletes managed objects in this order, publishes it, and returns those that existed. Notices are sent for the last
 /// thousand at most, the last one first. Objects that are linked below them meanwhile stay. With a fence it succeeds
-/// only while this process [holds](module_leases::hold) the modules.
+/// only while this process [holds](module_leases::hold) the modules. With a revision the last one is deleted only if it
+/// still has it, and with it those of its transaction; its data stay as well unless they are too many for one.
 ///
 /// # Errors
 /// `Contended`, `Conflict`, `Unavailable` or `Database`.
@@ -54,6 +55,7 @@ pub async fn delete_managed_objects(
     going: &[ManagedObjectId],
     fence: Option<i64>,
     notices: Option<&DeletionNotices>,
+    revision: Option<i64>,
 ) -> Result<Vec<ManagedObjectId>> {
     // Their data is deleted first, in transactions of its own.
     module_leases::ensure_held(database, tenant, fence).await?;
@@ -64,10 +66,15 @@ pub async fn delete_managed_objects(
         let told = &chunk[untold.min(chunk.len())..];
         untold = untold.saturating_sub(chunk.len());
         let notices = notices.map(|notices| (notices, told));
-        measurements::delete_of_sources(database, tenant, chunk).await?;
+        let last = going.last().filter(|last| chunk.last() == Some(last));
+        let expected = last.and_then(|last| Some((last.0, revision?)));
         let ids: Vec<i64> = chunk.iter().map(|id| id.0).collect();
+        if expected.is_none() || measurements::are_many(database, tenant, &ids).await? {
+            measurements::delete_of_sources(database, tenant, chunk).await?;
+        }
         until_uncontended(async || events::delete_ahead(database, tenant, &ids).await).await?;
-        let delete = async || Box::pin(delete_chunk(database, tenant, &ids, fence, notices)).await;
+        let delete =
+            async || Box::pin(delete_chunk(database, tenant, &ids, (fence, expected), notices)).await;
         let deleted: HashSet<i64> = database.until_uncontended(delete).await?.into_iter().collect();
         database.names_changed(tenant);
         gone.extend(chunk.iter().filter(|id| deleted.contains(&id.0)));
@@ -97,18 +104,28 @@ pub async fn list_cascade(
     Ok(rows.iter().map(|row| ManagedObjectId(row.get(0))).collect())
 }
 
+/// Deletes objects in one transaction and returns those that existed. If one of them does not have the revision that
+/// is expected, it deletes none.
 async fn delete_chunk(
     database: &Database,
     tenant: &TenantId,
     ids: &[i64],
-    fence: Option<i64>,
+    (fence, expected): (Option<i64>, Option<(i64, i64)>),
     told: Option<(&DeletionNotices, &[ManagedObjectId])>,
 ) -> Result<Ended<Vec<i64>>> {
     let mut client = database.loader().await?;
     let transaction = client.transaction().await?;
     module_leases::hold_one(&transaction, tenant, fence).await?;
     links::lock(&transaction, tenant).await?;
-    transaction.rows(LOCK, &[&tenant.as_str(), &ids]).await?;
+    if expected.is_some() {
+        // Measurements that are few were not deleted ahead.
+        measurements::rollups::forget(&transaction, tenant, ids).await?;
+    }
+    let locked = transaction.rows(LOCK, &[&tenant.as_str(), &ids]).await?;
+    let found: HashMap<i64, i64> = locked.iter().map(|row| (row.get(0), row.get(1))).collect();
+    if expected.is_some_and(|(id, revision)| found.get(&id).is_some_and(|found| *found != revision)) {
+        return Ok(Ended::Committed(Vec::new()));
+    }
     measurements::delete_rest(&transaction, tenant, ids).await?;
     let rows = transaction.rows(DELETE, &[&tenant.as_str(), &ids]).await?;
     names::announce(&transaction, &database.signatures, tenant).await?;
