@@ -4,8 +4,8 @@
 //! [`commands`] makes the command line of both. A running command takes server and credentials from [`profile`] and the
 //! vendor words from [`words`], makes its content with [`body`] and [`content`], and sends it as [`requests`],
 //! [`batch`], [`many`], [`upload`], [`register`], [`consumer`], [`trace`], [`watch`] or [`api`] describe; [`confirm`]
-//! asks before something is deleted, [`secret`] for passwords and [`second_factor`] for codes. [`bayeux`] is the session
-//! of `watch` and [`http`] the connection. [`output`] prints the result and [`failure`] the error.
+//! asks before something is deleted, [`secret`] for passwords and [`second_factor`] for codes. [`bayeux`] is the
+//! session of `watch` and [`http`] the connection. [`output`] prints the result and [`failure`] the error.
 
 mod api;
 mod batch;

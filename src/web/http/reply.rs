@@ -102,7 +102,7 @@ pub(crate) fn with_revision(mut response: HttpResponse, revision: i64) -> HttpRe
     response
 }
 
-/// Adds the revision of an object that a request created in this mode. What is not stored has none.
+/// Adds the revision of an object that a request created in this mode. An object that is not stored has none.
 pub(crate) fn with_first_revision(response: HttpResponse, mode: ProcessingMode) -> HttpResponse {
     if mode.stores() { with_revision(response, FIRST_REVISION) } else { response }
 }

@@ -61,8 +61,8 @@ pub(crate) fn refused(name: &str) -> Error {
 }
 
 /// Creates or updates users as part of the caller's transaction; each name occurs once. Returns the outcomes by tenant
-/// and name. A user is left out when its tenant is unknown, when it has more rights than a device, or when it exists and
-/// none brings a password.
+/// and name. A user is left out when its tenant is unknown, when it has more rights than a device, or when it exists
+/// and the row has no password.
 pub(crate) async fn put_device_users(
     client: &impl GenericClient,
     announcements: &Announcements,
