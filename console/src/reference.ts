@@ -155,6 +155,18 @@ export type CurrentUser = {
 };
 export type DataType = "ALARM" | "AUDIT" | "EVENT" | "MEASUREMENT" | "OPERATION" | "*";
 export type Days = number;
+export type DeviceCertificate = {
+  self: Link;
+  fingerprint: string;
+  user: string;
+  subject: string;
+  serialNumber: string;
+  authority: string;
+  notAfter: Timestamp;
+  creationTime: Timestamp;
+  revocationTime?: Timestamp;
+};
+export type DeviceIdSource = "COMMON_NAME" | "SERIAL_NUMBER" | "DNS_NAME" | "URI";
 export type DevicePermissions = Record<string, string[]>;
 export type DeviceRequestStatus = "WAITING_FOR_CONNECTION" | "PENDING_ACCEPTANCE" | "ACCEPTED";
 export type Event = {
@@ -436,6 +448,7 @@ export type RetentionRunCollection = {
   prev?: Link;
   next?: Link;
 };
+export type RevokedCertificate = { serialNumber: string; revocationTime: Timestamp; reason?: string };
 export type Role = { id: string; name: string; self: Link };
 export type RoleReference = { self: Link; role: Role };
 export type RoleReferences = { self: Link; references: RoleReference[] };
@@ -533,6 +546,27 @@ export type TokenClient = {
 export type TokenScope = "READ" | "WRITE" | "READ WRITE";
 export type TotpActivity = { self: Link; isActive: boolean; recoveryCodes: number };
 export type TotpSecret = { self: Link; secret: string; uri: string };
+export type TrustedCertificate = {
+  self: Link;
+  fingerprint: string;
+  tenantId: string;
+  name: string;
+  status: TrustedCertificateStatus;
+  autoRegistrationEnabled: boolean;
+  deviceIdFrom: DeviceIdSource;
+  subject: string;
+  issuer: string;
+  serialNumber: string;
+  notBefore: Timestamp;
+  notAfter: Timestamp;
+  proofOfPossessionValid: boolean;
+  proofOfPossessionUnsignedVerificationCode?: string;
+  proofOfPossessionVerificationCodeUsableUntil?: Timestamp;
+  tenantCertificateAuthority: boolean;
+  deviceCertificateDays?: number;
+  certInPemFormat: string;
+};
+export type TrustedCertificateStatus = "ENABLED" | "DISABLED";
 export type UsageStatistics = {
   day: Timestamp;
   requestCount: number;
@@ -569,6 +603,7 @@ export type User = {
   shouldResetPassword: false;
   lastPasswordChange: Timestamp;
   devicePermissions: DevicePermissions;
+  twoFactorAuthenticationEnabled: boolean;
   customProperties: Record<string, unknown>;
   groups: { self: Link; references: GroupReference[] };
   roles: RoleReferences;

@@ -10,6 +10,7 @@ import { Alarms } from "./pages/alarms";
 import { Applications } from "./pages/applications";
 import { Audit } from "./pages/audit";
 import { BreakIt } from "./pages/break_it";
+import { Certificates } from "./pages/certificates/page";
 import { Consumers } from "./pages/consumers/page";
 import { DevicePage } from "./pages/device/page";
 import { Devices } from "./pages/devices/page";
@@ -63,6 +64,12 @@ const ENTRIES: Entry[] = [
     title: "Users",
     page: () => <Users />,
     offered: () => can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"),
+  },
+  {
+    word: "certificates",
+    title: "Certificates",
+    page: () => <Certificates />,
+    offered: () => can("ROLE_USER_MANAGEMENT_READ"),
   },
   {
     word: "applications",

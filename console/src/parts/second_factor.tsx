@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { type Begun, confirmSetUp } from "../log_in";
 import { Button, Field, Form } from "../ui/kit";
+import { QrCode } from "../ui/qr";
 
 export function CodeField({ isRequired = true }: { isRequired?: boolean }) {
   return (
@@ -39,9 +40,10 @@ export function SetUp({ begun, onDone }: { begun: Begun; onDone: () => void }) {
     );
   return (
     <Form send={send} action="Confirm">
+      <p>Scan this code with an authenticator, such as the app of your phone:</p>
+      <QrCode of={begun.secret.uri} label="The secret as a QR code" />
       <p>
-        Enter this secret in an authenticator, such as the app of your phone or your password manager:{" "}
-        <code class="secret">{begun.secret.secret}</code>
+        Or enter the secret in it, or in your password manager: <code class="secret">{begun.secret.secret}</code>
       </p>
       <p class="hint">
         On this device, <a href={begun.secret.uri}>this link</a> opens the authenticator.

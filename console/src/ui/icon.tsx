@@ -12,6 +12,7 @@ const ICONS = {
   users:
     "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.5 2.5-6 6-6s6 2.5 6 6" +
     "M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c2 .8 3 2.8 3 5.5",
+  certificates: "M12 3l7 3v6c0 4-3 7-7 9-4-2-7-5-7-9V6zM9 12l2 2 4-4",
   applications: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
   tenants: "M4 20V8l8-4 8 4v12M9 20v-6h6v6",
   audit: "M6 4h9l4 4v12H6zM9 12h7M9 16h5",

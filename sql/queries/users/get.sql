@@ -8,7 +8,13 @@ SELECT
         JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id
         WHERE m.tenant = u.tenant
             AND m.user_name = u.name
-        ORDER BY g.id)
+        ORDER BY g.id),
+    EXISTS (
+        SELECT 1
+        FROM second_factors f
+        WHERE f.tenant = u.tenant
+            AND f.user_name = u.name
+            AND f.active)
 FROM users u
 WHERE u.tenant = $1
     AND u.name = $2

@@ -3,6 +3,7 @@
 
 use actix_web::{HttpResponse, web};
 use platform_actors::Platform;
+use platform_model::devices::device_certificate::parse_reason;
 use platform_model::devices::trusted_certificate::Fingerprint;
 use platform_model::error::Noun;
 use platform_store::devices::certificates::device_certificates;
@@ -12,6 +13,7 @@ use crate::auth::Caller;
 use crate::http::component::Component;
 use crate::http::error::Result;
 use crate::http::paging::Listing;
+use crate::http::query::Query;
 use crate::http::{RequestHead, reply};
 
 /// `GET /tenant/tenants/<tenant>/device-certificates`: returns a page of the certificates in the order in which the
@@ -50,10 +52,11 @@ pub async fn get(
 }
 
 /// `DELETE /tenant/tenants/<tenant>/device-certificates/<fingerprint>`: revokes a certificate. When the response is
-/// sent, the sessions of its device have ended here; other servers follow within the latency of the bus.
+/// sent, the sessions of its device have ended here; other servers follow within the latency of the bus. `reason` is
+/// stored with the serial number.
 ///
 /// # Errors
-/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another tenant; 404 as for [`get`].
+/// 403 without ROLE_USER_MANAGEMENT_ADMIN, and for another tenant; 404 as for [`get`]; 422 for an invalid reason.
 pub async fn remove(
     caller: Caller,
     head: RequestHead,
@@ -62,7 +65,9 @@ pub async fn remove(
 ) -> Result<HttpResponse> {
     let by = caller.administers_groups(&platform, &path.0).await?;
     head.check_mode()?;
-    device_certificates::revoke(platform.database(), &by, &named(&path)?, None).await?;
+    let reason = Query::parse(head.query_string()).get("reason").map(ToOwned::to_owned);
+    let reason = reason.map(parse_reason).transpose()?;
+    device_certificates::revoke(platform.database(), &by, &named(&path)?, reason).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

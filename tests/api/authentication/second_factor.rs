@@ -268,6 +268,13 @@ async fn person_removes_its_second_factor_with_a_code() {
     );
 }
 
+/// Returns whether a user and the list of users say that it has a second factor.
+async fn told(admin: &Caller, name: &str) -> [Value; 2] {
+    let user = admin.read(&format!("/user/<tenant>/users/{name}")).await;
+    let list = admin.read(&format!("/user/<tenant>/users?username={name}&withSubusersCount=true")).await;
+    [&user, &list["users"][0]].map(|user| user["twoFactorAuthenticationEnabled"].clone())
+}
+
 #[tokio::test]
 async fn administrator_removes_the_second_factor_of_another_user() {
     let (server, admin) = TestServer::shared().await.with_admin();
@@ -277,8 +284,13 @@ async fn administrator_removes_the_second_factor_of_another_user() {
     mia.delete(&of("joe")).await.expect(403);
     admin.delete(&of("nobody")).await.expect(404);
     admin.delete(&of("admin")).await.expect(403);
+    mia.post(SECRET, &json!({})).await.expect(201);
+    assert_eq!(told(&admin, "joe").await, [json!(true), json!(true)]);
+    assert_eq!(told(&admin, "mia").await, [json!(false), json!(false)]);
 
     admin.delete(&of("joe")).await.expect(204);
+
+    assert_eq!(told(&admin, "joe").await, [json!(false), json!(false)]);
 
     assert_eq!(joe.basic.get(OBJECTS).await.status, 200);
     admin.delete(&of("joe")).await.expect(404);

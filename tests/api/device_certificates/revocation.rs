@@ -41,7 +41,9 @@ async fn revoked_certificate_ends_its_poll_at_every_server() {
     let path =
         format!("/tenant/tenants/main/device-certificates/{}", certificate["fingerprint"].as_str().unwrap());
 
-    assert_eq!(https.admin().send("DELETE", &path, &json!({})).await.status, 204);
+    let too_long = format!("{path}?reason={}", "x".repeat(201));
+    https.admin().send("DELETE", &too_long, &json!({})).await.expect_message(422, "reason");
+    assert_eq!(https.admin().send("DELETE", &format!("{path}?reason=stolen"), &json!({})).await.status, 204);
 
     let ended = end_of(held).await;
     assert!(ended.text.contains("\"successful\":false") || ended.status == 401, "{ended:?}");
@@ -52,6 +54,9 @@ async fn revoked_certificate_ends_its_poll_at_every_server() {
     assert!(!neighbour.is_finished());
     neighbour.abort();
     assert!(https.admin().get(&path).await.expect(200)["revocationTime"].is_string());
+    let authority = certificate["authority"].as_str().unwrap();
+    let revoked = https.admin().get(&format!("{PATH}/{authority}/revoked-certificates")).await.expect(200);
+    assert_eq!(revoked["revokedCertificates"][0]["reason"], "stolen");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { Platform } from "../../clients/platform.mjs";
 import * as administration from "./flows/administration.mjs";
+import * as certificates from "./flows/certificates.mjs";
 import * as connection from "./flows/connection.mjs";
 import * as consumers from "./flows/consumers.mjs";
 import { Demo } from "./demo.mjs";
@@ -32,7 +33,7 @@ const USAGE = "usage: node run.mjs --server <program> [--browser <program>] [--o
 // The parts run at the same time in the tests, and take about as long as each other.
 const PARTS = {
   1: { ...people, ...watching, ...finding, ...lists, ...figures, ...snapshots, ...logIn, ...secondFactor, ...singleSignOn },
-  2: { ...management, ...administration, ...consumers, ...quiet, ...destruction, ...tools, ...demo, ...waiting, ...connection },
+  2: { ...management, ...administration, ...certificates, ...consumers, ...quiet, ...destruction, ...tools, ...demo, ...waiting, ...connection },
 };
 const FLOWS = { ...PARTS[1], ...PARTS[2] };
 

@@ -85,12 +85,23 @@ impl Revocation {
                 "1 to 64 hexadecimal digits, colons may separate them",
             )
         })?;
-        let reason = body.take_text("reason", MAX_REASON)?;
-        if reason.as_deref().is_some_and(|reason| reason.contains('\0')) {
-            return Err(Error::invalid_value("reason", "\\0", "a text without NUL"));
-        }
-        Ok(Self { serial, reason })
+        let reason = body.take_text("reason", MAX_SHORT_TEXT)?;
+        Ok(Self { serial, reason: reason.map(parse_reason).transpose()? })
     }
+}
+
+/// Parses the reason of a revocation.
+///
+/// # Errors
+/// `Invalid` names the value and what is allowed.
+pub fn parse_reason(reason: String) -> Result<String> {
+    if reason.contains('\0') {
+        return Err(Error::invalid_value("reason", "\\0", "a text without NUL"));
+    }
+    if reason.chars().count() > MAX_REASON {
+        return Err(Error::invalid_value("reason", reason, "at most 200 characters"));
+    }
+    Ok(reason)
 }
 
 /// Returns a serial number in the format in which it is stored; `None` if the text is not one.

@@ -47,7 +47,8 @@ const COLUMNS: &str = "u.name, u.enabled, u.first_name, u.last_name, u.display_n
     u.custom_properties, u.device_permissions, u.roles, u.password_changed_at, \
     ARRAY(SELECT json_build_array(g.id, g.name, g.description, g.device_permissions, g.second_factor_required) \
         FROM group_members m JOIN groups g ON g.tenant = m.tenant AND g.id = m.group_id \
-        WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id)";
+        WHERE m.tenant = u.tenant AND m.user_name = u.name ORDER BY g.id), \
+    EXISTS (SELECT 1 FROM second_factors f WHERE f.tenant = u.tenant AND f.user_name = u.name AND f.active)";
 /// The sort keys of users and members, independent of the locale of the database.
 const U_NAME: &str = r#"u.name COLLATE "C""#;
 const MEMBER_NAME: &str = r#"m.user_name COLLATE "C""#;
@@ -306,6 +307,7 @@ fn from_row(tenant: &TenantId, row: &Row) -> Result<User> {
         roles: row.get::<_, Vec<String>>(10).into_iter().collect(),
         groups: groups.into_iter().map(group).collect::<Result<_>>()?,
         last_password_change: Timestamp::stored(row.get(11), 0),
-        subusers_count: if row.len() > 13 { Some(row.get(13)) } else { None },
+        has_second_factor: row.get(13),
+        subusers_count: if row.len() > 14 { Some(row.get(14)) } else { None },
     })
 }

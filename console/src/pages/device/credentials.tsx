@@ -1,19 +1,53 @@
-// The user with which a device logs in.
+// The user with which a device logs in, and its certificates.
 
 import { useSignal } from "@preact/signals";
 import { call, get, path } from "../../api";
 import { useLoad } from "../../load";
+import { CertificateState, Revoke, useDeviceCertificates } from "../../parts/device_certificates";
 import type { User } from "../../reference";
 import { can, session } from "../../session";
 import { Time } from "../../time";
 import type { ManagedObject } from "../../types";
 import { Action, Button, FactList, Field, Form, StatusMark, tell } from "../../ui/kit";
-import { LoadedCard } from "../../ui/loaded";
+import { ListCard, LoadedCard } from "../../ui/loaded";
 
 export function Credentials({ of: device }: { of: ManagedObject }) {
   if (!device.owner?.startsWith("device_") || !can("ROLE_USER_MANAGEMENT_READ", "ROLE_USER_MANAGEMENT_ADMIN"))
     return null;
-  return <OfUser name={device.owner} />;
+  return (
+    <>
+      <OfUser name={device.owner} />
+      {can("ROLE_USER_MANAGEMENT_READ") && <CertificatesOf user={device.owner} />}
+    </>
+  );
+}
+
+function CertificatesOf({ user }: { user: string }) {
+  const certificates = useDeviceCertificates(user);
+  return (
+    <ListCard
+      title="Certificates"
+      of={certificates}
+      noun="certificate"
+      empty={<p>No certificate of the device is known.</p>}>
+      {(list) => (
+        <ul class="rows">
+          {list.map((one) => (
+            <li key={one.fingerprint}>
+              <span class="grow">
+                <code class="secret">{one.serialNumber}</code>{" "}
+                <span class="faint">
+                  until <Time at={one.notAfter} />
+                </span>
+              </span>
+              <CertificateState of={one} />
+              {can("ROLE_USER_MANAGEMENT_ADMIN") && <Revoke of={one} onChanged={certificates.reload} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </ListCard>
+  );
 }
 
 function OfUser({ name }: { name: string }) {

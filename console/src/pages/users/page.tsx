@@ -20,6 +20,7 @@ import {
   Form,
   FormDialog,
   Page,
+  StatusMark,
   tell,
   type WindowProps,
 } from "../../ui/kit";
@@ -143,14 +144,28 @@ const COLUMNS: SmallColumn<User>[] = [
       </span>
     ),
   ],
+  ["Second factor", (user) => <Factor of={user} />],
   ["Password changed", (user) => <Time at={user.lastPasswordChange} />],
 ];
 
+/** Whether a person has a second factor, or lacks one that a group requires. */
+function Factor({ of: { twoFactorAuthenticationEnabled: isActive, groups } }: { of: User }) {
+  if (isActive) return <StatusMark of="ACTIVE" />;
+  // A server of an earlier version does not say whether there is one.
+  const isRequired = isActive === false && groups.references.some(({ group }) => group.secondFactor === "REQUIRED");
+  return isRequired ? <StatusMark of="NOT_SET_UP" /> : <span class="faint">–</span>;
+}
+
 function Actions(props: { of: User; edit: (user: User) => void; onChanged: () => void }) {
-  const { userName: name, enabled } = props.of;
+  const { userName: name, enabled, twoFactorAuthenticationEnabled: hasFactor } = props.of;
   if (name === session.value?.user) return null;
   const address = base() + path`/users/${name}`;
   const question = { title: `Delete the user ${name}?`, text: "Its sessions end at once.", button: "Delete user" };
+  const removal = {
+    title: `Remove the second factor of ${name}?`,
+    text: "This is for somebody who has lost the authenticator and the recovery codes. The password alone suffices then.",
+    button: "Remove second factor",
+  };
   const verb = enabled ? "Disable" : "Enable";
   return (
     <span class="row-actions">
@@ -163,6 +178,16 @@ function Actions(props: { of: User; edit: (user: User) => void; onChanged: () =>
         run={() => call("PUT", address, { body: { enabled: !enabled } }).then(props.onChanged)}>
         {verb}
       </Action>
+      {hasFactor && (
+        <Action
+          class="small"
+          label={`Remove the second factor of ${name}`}
+          confirm={removal}
+          run={() => call("DELETE", `${address}/totpSecret`).then(props.onChanged)}
+          done={`The second factor of ${name} was removed.`}>
+          Remove factor
+        </Action>
+      )}
       <Action
         class="small"
         label={`Delete ${name}`}

@@ -205,6 +205,7 @@ const pages = (stage) => [
   ["live?channels=/alarms/*", "Live"],
   ["modules/new", "Modules"],
   ["users", "Users"],
+  ["certificates", "Certificates"],
   ["applications", "Applications"],
   ["tenants", "Tenants"],
   ["audit", "Audit"],

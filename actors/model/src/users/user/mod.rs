@@ -71,6 +71,8 @@ pub struct User {
     pub groups: Vec<Group>,
     /// The time when the password was last changed.
     pub last_password_change: Timestamp,
+    /// Whether the user has a second factor (C-27).
+    pub has_second_factor: bool,
     /// The number of sub-users, if it is requested (`withSubusersCount`).
     pub subusers_count: Option<i64>,
 }
@@ -104,6 +106,7 @@ impl User {
             roles: role::of_new_user(),
             groups: Vec::new(),
             last_password_change: Timestamp::now(),
+            has_second_factor: false,
             subusers_count: None,
         }
     }
@@ -142,6 +145,7 @@ impl Serialize for Linked<'_, User> {
         let groups: Vec<_> = user.groups.iter().map(group).collect();
         let mut map = serializer.serialize_map(None)?;
         user.serialize_common(&mut map)?;
+        map.serialize_entry("twoFactorAuthenticationEnabled", &user.has_second_factor)?;
         map.serialize_entry("customProperties", &user.custom_properties)?;
         serialize_references(&mut map, "groups", format!("{link}/groups"), &groups, links)?;
         serialize_references(&mut map, "roles", format!("{link}/roles"), &roles, links)?;
