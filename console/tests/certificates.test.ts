@@ -70,7 +70,7 @@ test("a signed code is read as base64 with line ends, or as bytes", () => {
   const bytes = (text: string) => new TextEncoder().encode(text);
   equal(signatureOf(bytes("MEUC\nIQD+/w==\r\n")), "MEUCIQD+/w==");
   equal(signatureOf(Uint8Array.of(0x30, 0x45, 0xff)), "MEX/");
-  equal(signatureOf(bytes("")), "");
+  equal(signatureOf(bytes("\n ")), "");
 });
 
 test("a certificate is read as PEM, or as the bytes that it encodes", () => {

@@ -41,7 +41,7 @@ export function SetUp({ begun, onDone }: { begun: Begun; onDone: () => void }) {
   return (
     <Form send={send} action="Confirm">
       <p>Scan this code with an authenticator, such as the app of your phone:</p>
-      <QrCode of={begun.secret.uri} label="The secret as a QR code" />
+      <QrCode of={begun.secret.uri} label="The secret, for the camera" />
       <p>
         Or enter the secret in it, or in your password manager: <code class="secret">{begun.secret.secret}</code>
       </p>

@@ -47,7 +47,7 @@ const base64 = (bytes: Uint8Array) => btoa(Array.from(bytes, (byte) => String.fr
 /** Returns a signed code in base64. A file with it contains base64 too, or the bytes that `openssl dgst` writes. */
 export function signatureOf(bytes: Uint8Array): string {
   const text = new TextDecoder("latin1").decode(bytes).replaceAll(/\s/g, "");
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? text : base64(bytes);
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? text : base64(bytes);
 }
 
 /** Returns a certificate in PEM. A file with one contains PEM, or the bytes that PEM encodes (DER). */

@@ -23,6 +23,11 @@ export function Authorities(props: { of: List<TrustedCertificate>; mayChange: bo
   const { of, mayChange, onChanged } = props;
   const open = useSignal<Opened | null>(null);
   const show: Open = (opened) => (open.value = opened);
+  const opened = open.value;
+  // The browser reports the end of a window after the next one was opened.
+  const close = () => {
+    if (open.value === opened) open.value = null;
+  };
   const issuing = issuingOf(of.data.value ?? [], now.value);
   const columns: SmallColumn<TrustedCertificate>[] = [
     [
@@ -61,19 +66,11 @@ export function Authorities(props: { of: List<TrustedCertificate>; mayChange: bo
         )
       }
       below={
-        open.value && (
-          <WindowOf
-            opened={open.value}
-            show={show}
-            mayChange={mayChange}
-            onClose={() => (open.value = null)}
-            onChanged={onChanged}
-          />
-        )
+        opened && <WindowOf opened={opened} show={show} mayChange={mayChange} onClose={close} onChanged={onChanged} />
       }>
       {(list) => (
         <SmallTable
-          label="Trusted authorities"
+          label="Authorities"
           columns={columns}
           rows={list}
           rowClass={(one) => (one.status === "DISABLED" ? "past" : undefined)}

@@ -62,7 +62,7 @@ export function Certificates() {
         }>
         {(list) => (
           <SmallTable
-            label="Certificates of devices"
+            label="Device certificates"
             columns={columns}
             rows={list}
             rowClass={(one) => (one.revocationTime ? "past" : undefined)}

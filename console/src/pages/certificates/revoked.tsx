@@ -78,7 +78,7 @@ function ByList({ of, onChanged }: { of: TrustedCertificate; onChanged: () => vo
     const question = {
       title: `Revoke all certificates of the list ${file.name}?`,
       text: "The sessions of their devices end at once. This is final: a later list without them changes nothing.",
-      button: "Revoke all of the list",
+      button: "Revoke these certificates",
     };
     if (!(await ask(question))) return;
     await call("PUT", `${addressOf(of)}/crl`, { body: new Blob([file], { type: "application/pkix-crl" }) });

@@ -181,7 +181,7 @@ function Actions(props: { of: User; edit: (user: User) => void; onChanged: () =>
       {hasFactor && (
         <Action
           class="small"
-          label={`Remove the second factor of ${name}`}
+          label={`Remove factor of ${name}`}
           confirm={removal}
           run={() => call("DELETE", `${address}/totpSecret`).then(props.onChanged)}
           done={`The second factor of ${name} was removed.`}>

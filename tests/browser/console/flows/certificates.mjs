@@ -59,7 +59,7 @@ export async function an_authority_is_trusted_once_its_key_is_proven(stage) {
   const visitor = await open(stage);
   const dialog = visitor.page.getByRole("dialog");
   await visitor.button("Trust an authority").click();
-  await dialog.getByLabel("Name").fill("factory");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("factory");
   await dialog.getByLabel("Certificate in PEM").fill("no certificate");
   await visitor.isAccessible("the window for an authority");
   await dialog.getByRole("button", { name: "Add" }).click();
@@ -78,7 +78,7 @@ export async function an_authority_is_trusted_once_its_key_is_proven(stage) {
   await visitor.isAccessible("the window for the proof");
   await visitor.fits("the window for the proof");
   const prove = async (signed) => {
-    await proof.getByLabel("Signed code", { exact: true }).fill(signed);
+    await proof.getByRole("textbox", { name: /^Signed code/ }).fill(signed);
     await proof.getByRole("button", { name: "Prove", exact: true }).click();
   };
   await prove(" ");
@@ -113,7 +113,7 @@ export async function an_authority_is_changed_disabled_and_deleted(stage) {
   await visitor.button("Details of leaving factory").click();
   const dialog = visitor.page.getByRole("dialog", { name: "Details of leaving factory" });
   await dialog.getByText((await authorityOf(stage, "leaving factory")).fingerprint).waitFor();
-  await dialog.getByLabel("Name").fill("works");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("works");
   await dialog.getByLabel("register devices").uncheck();
   await visitor.isAccessible("the details of an authority");
   // While the response is on its way, nothing says that the authority was changed.
@@ -179,8 +179,8 @@ export async function certificates_are_revoked_by_number_and_by_the_list_of_an_a
   await dialog.getByText("None of its certificates is revoked.").waitFor();
   await visitor.isAccessible("the window for revoked certificates");
   const revoke = async (serial) => {
-    await dialog.getByLabel("Serial number").fill(serial);
-    await dialog.getByLabel("Reason").fill("stolen in May");
+    await dialog.getByRole("textbox", { name: /^Serial number/ }).fill(serial);
+    await dialog.getByRole("textbox", { name: /^Reason/ }).fill("stolen in May");
     await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
     await visitor.confirms("Revoke certificate");
   };
@@ -194,7 +194,7 @@ export async function certificates_are_revoked_by_number_and_by_the_list_of_an_a
   const upload = async (file) => {
     await dialog.getByLabel("List of revoked certificates").setInputFiles(file);
     await dialog.getByRole("button", { name: "Revoke all of the list" }).click();
-    await visitor.confirms("Revoke all of the list");
+    await visitor.confirms("Revoke these certificates");
   };
   await upload(factory.at("authority.pem"));
   await dialog.getByRole("alert").waitFor();
@@ -233,7 +233,7 @@ export async function the_platform_issues_certificates_to_devices_which_are_revo
   const visitor = await open(stage);
   const dialog = visitor.page.getByRole("dialog", { name: "Authority of the platform" });
   await visitor.button("Authority of the platform").click();
-  await dialog.getByLabel("Name").fill("our devices");
+  await dialog.getByRole("textbox", { name: "Name" }).fill("our devices");
   await dialog.getByLabel("Days").fill("90");
   await visitor.isAccessible("the window for an authority of the platform");
   await dialog.getByRole("button", { name: "Make it" }).click();
