@@ -21,7 +21,7 @@ async fn new_user_is_enabled_with_two_roles_for_its_own_record_and_no_group() {
         "id": "Joe@example.com", "userName": "Joe@example.com", "self": "<user>", "firstName": "Joe",
         "displayName": "Joe D.", "phone": "+4915112345678", "email": "joe@example.com", "enabled": true,
         "shouldResetPassword": false, "lastPasswordChange": "<time>", "devicePermissions": {},
-        "customProperties": {"a": [1.0]},
+        "twoFactorAuthenticationEnabled": false, "customProperties": {"a": [1.0]},
         "groups": {"self": "<user>/groups", "references": []},
         "roles": {"self": "<user>/roles", "references":
             [role("ROLE_USER_MANAGEMENT_OWN_ADMIN"), role("ROLE_USER_MANAGEMENT_OWN_READ")]},

@@ -38,6 +38,7 @@ async function scanned(page) {
     context.drawImage(bitmap, 0, 0);
     return [bitmap.width, bitmap.height, [...context.getImageData(0, 0, bitmap.width, bitmap.height).data]];
   }, picture.toString("base64"));
+  assert.ok(pixels[4 * (3 * width + (width >> 1))] > 200, "the ground of the code is light");
   const decode = decoder.default ?? decoder;
   return decode(Uint8ClampedArray.from(pixels), width, height, { inversionAttempts: "dontInvert" })?.data;
 }
