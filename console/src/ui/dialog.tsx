@@ -12,12 +12,18 @@ const LOST = "what you entered in this window";
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isShown = useRef(true);
   useEffect(() => {
     const shown = dialog.current!;
     shown.showModal();
-    // The browser then returns the focus to where it was.
-    return () => shown.close();
+    return () => {
+      isShown.current = false;
+      // The browser then returns the focus to where it was.
+      shown.close();
+    };
   }, []);
+  // The browser reports the end of a window late. Another one may have replaced it by then, and must stay.
+  const closed = () => isShown.current && props.onClose();
   const isChanged = useRef(false);
   const forget = () => {
     if (isChanged.current) unsaved.value = null;
@@ -38,7 +44,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     dialog.current?.close();
   };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={props.onClose} onCancel={close} onInput={note}>
+    <dialog ref={dialog} aria-labelledby={id} onClose={closed} onCancel={close} onInput={note}>
       <div class="card-head">
         <h2 id={id}>{props.title}</h2>
         <Button class="plain" label="Close" onClick={close}>

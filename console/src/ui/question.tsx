@@ -51,7 +51,11 @@ function Confirmation({ of: question }: { of: Asked }) {
   useEffect(() => {
     if (!question.typed) cancel.current?.focus();
     const timer = setTimeout(() => (ready.value = true), UNINTENDED_MS);
-    return () => clearTimeout(timer);
+    return () => {
+      clearTimeout(timer);
+      // The page may end with the question, such as at a log-out.
+      question.decide(false);
+    };
   }, []);
   const submit = (event: Event) => {
     event.preventDefault();

@@ -46,7 +46,7 @@ const FAULTS = [
   ["a certificate in DER is read as text", "values/certificates.ts", "if (bytes[0] !== 0x30 ||", "if (true ||", "once its key is proven"],
   ["the id is always the common name", "pages/certificates/new.tsx", 'deviceIdFrom: form.get("deviceIdFrom"),', "", "once its key is proven"],
   ["an authority does not register devices", "pages/certificates/new.tsx", 'autoRegistrationEnabled: form.has("registers"),', "", "once its key is proven"],
-  ["a window closes the one after it", "pages/certificates/authorities.tsx", "if (open.value === opened) open.value = null;", "open.value = null;", "once its key is proven"],
+  ["a window closes the one after it", "ui/dialog.tsx", "() => isShown.current && props.onClose();", "() => props.onClose();", "once its key is proven"],
   ["another hash is signed", "values/certificates.ts", "openssl dgst -sha256 -sign", "openssl dgst -sha512 -sign", "once its key is proven"],
   ["a proof counts before the response", "pages/certificates/proof.tsx", "await call(\"POST\", `${addressOfProof(of)}/pop`", "call(\"POST\", `${addressOfProof(of)}/pop`", "once its key is proven"],
   ["an authority that is not proven is trusted", "values/certificates.ts", 'return one.proofOfPossessionValid ? "TRUSTED" : "NOT_PROVEN";', 'return "TRUSTED";', "once its key is proven"],

@@ -24,10 +24,7 @@ export function Authorities(props: { of: List<TrustedCertificate>; mayChange: bo
   const open = useSignal<Opened | null>(null);
   const show: Open = (opened) => (open.value = opened);
   const opened = open.value;
-  // The browser reports the end of a window after the next one was opened.
-  const close = () => {
-    if (open.value === opened) open.value = null;
-  };
+  const close = () => (open.value = null);
   const issuing = issuingOf(of.data.value ?? [], now.value);
   const columns: SmallColumn<TrustedCertificate>[] = [
     [

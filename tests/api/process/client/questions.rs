@@ -16,7 +16,8 @@ pub(in super::super) fn typed(directory: &Path, line: &str, answer: &str) -> Opt
     let program = program.get_program().to_str().unwrap();
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line.replace("platform", program), "/dev/null"]);
-    command.current_dir(directory).env("XDG_CONFIG_HOME", directory).env_remove("PLATFORM_URL");
+    command.current_dir(directory).env("XDG_CONFIG_HOME", directory);
+    command.env_remove("PLATFORM_URL").env_remove("PLATFORM_CLIENT_SUITE");
     Some(run(command, answer))
 }
 
