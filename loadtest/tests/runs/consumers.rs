@@ -98,14 +98,18 @@ async fn consumers_whose_readers_are_killed_receive_everything_and_are_deleted()
 #[tokio::test]
 async fn falsified_record_of_consumers_is_not_clean() {
     let server = TestServer::start().await;
+    // A dropped notification leaves a hole, unless its consumer receives alarms alone or nothing after it.
+    let dropped: &[_] = &["holes before: consumer loadtest-", "lost: lane "];
     for (falsification, found) in [
-        ("drop", "holes before: consumer loadtest-"),
-        ("double", "doubled: consumer loadtest-"),
-        ("swap", "reordered: consumer loadtest-"),
+        ("drop", dropped),
+        ("double", &["doubled: consumer loadtest-"]),
+        ("swap", &["reordered: consumer loadtest-"]),
     ] {
         let phase = KILLS.replace("5s", "2s");
         let scenario = Scenario::new(&[&format!("falsify = \"{falsification}\"\n"), CONSUMERS, &phase]);
-        scenario.run(server.base(), &[]).await.expect(1, &["Consumers: NOT CLEAN", found]);
+        let outcome = scenario.run(server.base(), &[]).await;
+        outcome.expect(1, &["Consumers: NOT CLEAN"]);
+        assert!(found.iter().any(|words| outcome.text.contains(words)), "{found:?}: {}", outcome.text);
     }
 }
 
