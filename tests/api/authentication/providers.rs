@@ -140,16 +140,34 @@ impl Mocked {
                 return None;
             }
         };
-        let port = free_port();
-        let mut command = tokio::process::Command::new(programs.join("oidc-provider-mock"));
-        command.args(["--port", &port.to_string()]).kill_on_drop(true);
-        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-        let provider =
-            Self { _process: command.spawn().unwrap(), issuer: format!("http://127.0.0.1:{port}") };
-        let description = format!("{}/.well-known/openid-configuration", provider.issuer);
-        until("the identity provider", async || reqwest::get(&description).await.is_ok()).await;
-        Some(provider)
+        let command = |port: u16| {
+            let mut command = tokio::process::Command::new(programs.join("oidc-provider-mock"));
+            command.args(["--port", &port.to_string()]).stdout(std::process::Stdio::null());
+            command
+        };
+        let (issuer, process) = started(command).await;
+        Some(Self { issuer, _process: process })
     }
+}
+
+/// Starts a provider and returns its issuer when it responds. A port that was free may be used by somebody else a moment
+/// later: then the provider ends, and is started at another one.
+async fn started(command: impl Fn(u16) -> tokio::process::Command) -> (String, tokio::process::Child) {
+    eventually("the identity provider", async || {
+        let port = free_port();
+        let issuer = format!("http://127.0.0.1:{port}");
+        let mut process =
+            command(port).stderr(std::process::Stdio::null()).kill_on_drop(true).spawn().unwrap();
+        let description = format!("{issuer}/.well-known/openid-configuration");
+        while process.try_wait().unwrap().is_none() {
+            if reqwest::get(&description).await.is_ok() {
+                return Some((issuer, process));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        None
+    })
+    .await
 }
 
 /// The provider of npm, which the process ends with.
@@ -167,18 +185,13 @@ impl Certified {
             eprintln!("SKIPPED the identity provider of npm: {missing}");
             return None;
         }
-        let port = free_port();
-        let issuer = format!("http://127.0.0.1:{port}");
-        let mut command = tokio::process::Command::new("node");
-        command
-            .arg(suite.join("identity_provider.mjs"))
-            .args([&port.to_string(), platform])
-            .kill_on_drop(true);
-        command.stderr(std::process::Stdio::null());
-        let provider = Self { _process: command.spawn().unwrap(), issuer };
-        let description = format!("{}/.well-known/openid-configuration", provider.issuer);
-        until("the identity provider", async || reqwest::get(&description).await.is_ok()).await;
-        Some(provider)
+        let command = |port: u16| {
+            let mut command = tokio::process::Command::new("node");
+            command.arg(suite.join("identity_provider.mjs")).args([&port.to_string(), platform]);
+            command
+        };
+        let (issuer, process) = started(command).await;
+        Some(Self { issuer, _process: process })
     }
 
     /// Returns the host and the port, which the operator allows.
