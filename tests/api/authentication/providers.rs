@@ -150,16 +150,17 @@ impl Mocked {
     }
 }
 
-/// Starts a provider and returns its issuer when it responds. A port that was free may be used by somebody else a moment
-/// later: then the provider ends, and is started at another one.
+/// Starts a provider and returns its issuer when it responds. Another process may have taken the port meanwhile: then
+/// the provider ends, and is started at another one.
 async fn started(command: impl Fn(u16) -> tokio::process::Command) -> (String, tokio::process::Child) {
     eventually("the identity provider", async || {
         let port = free_port();
         let issuer = format!("http://127.0.0.1:{port}");
-        let mut process =
-            command(port).stderr(std::process::Stdio::null()).kill_on_drop(true).spawn().unwrap();
+        let mut command = command(port);
+        let mut process = command.stderr(std::process::Stdio::null()).kill_on_drop(true).spawn().unwrap();
         let description = format!("{issuer}/.well-known/openid-configuration");
-        while process.try_wait().unwrap().is_none() {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while process.try_wait().unwrap().is_none() && Instant::now() < deadline {
             if reqwest::get(&description).await.is_ok() {
                 return Some((issuer, process));
             }
