@@ -11,7 +11,7 @@ use serde_json::json;
 use super::RESPONSE;
 use super::commands::{AUTHORITIES, CODE, OUTPUT, PROFILE, SSO};
 use super::failure::{Code, Failure};
-use super::http::Server;
+use super::http::{Response, Server};
 use super::output::{Form, Printer};
 use super::profile::{Credentials, Profile, Profiles, checked_url};
 use super::words::Words;
@@ -83,6 +83,15 @@ async fn complete(profile: &mut Profile, code: Option<&str>) -> Result<(), Failu
 pub(super) fn token_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("Commands {}", host.trim()).trim().to_owned()
+}
+
+/// Returns the access token that the server issued for a log-in.
+///
+/// # Errors
+/// The response has none.
+pub(super) fn issued_token(response: &Response) -> Result<String, Failure> {
+    let token = response.json()?["accessToken"].as_str().map(str::to_owned);
+    token.ok_or_else(|| Failure::new(Code::Failed, "the server issued no access token"))
 }
 
 /// Returns the user and the password that a person types or pipes.

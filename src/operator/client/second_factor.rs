@@ -12,7 +12,7 @@ use super::confirm::terminal;
 use super::content::Content;
 use super::failure::{Code, Failure, REQUIRED};
 use super::http::{Response, Server};
-use super::login::token_name;
+use super::login::{issued_token, token_name};
 use super::profile::Credentials;
 
 /// The header with the code.
@@ -69,10 +69,7 @@ async fn tried(server: &mut Server, code: &str) -> Result<Result<Credentials, Fa
         }
         status => return Err(Failure::of_response(status, &response.body)),
     }
-    let issued = response.json()?;
-    let token = issued["accessToken"].as_str().map(str::to_owned);
-    let token = token.ok_or_else(|| Failure::new(Code::Failed, "the server issued no access token"))?;
-    Ok(Ok(Credentials::TokenOfCode(token)))
+    Ok(Ok(Credentials::TokenOfCode(issued_token(&response)?)))
 }
 
 fn asked(user: &str, remedy: &str) -> Result<String, Failure> {

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use super::content::Content;
 use super::failure::{Code, Failure};
 use super::http::Server;
-use super::login::token_name;
+use super::login::{issued_token, token_name};
 
 /// The grant type (RFC 8628, section 3.4).
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
@@ -108,10 +108,7 @@ pub(super) async fn log_in(url: &str, authorities: Option<PathBuf>) -> Result<St
     }
     let id_token = provider.token(&description.token_endpoint, &command_client_id, &begun).await?;
     let exchange = Content::Json(json!({"idToken": id_token, "name": token_name()}));
-    let issued =
-        server.expect("POST", "/tenant/loginOptions/oauth2/tokens", Some(&exchange)).await?.json()?;
-    let token = issued["accessToken"].as_str();
-    token.map(str::to_owned).ok_or_else(|| Failure::new(Code::Failed, "the server issued no access token"))
+    issued_token(&server.expect("POST", "/tenant/loginOptions/oauth2/tokens", Some(&exchange)).await?)
 }
 
 /// Returns how people log in at a server.

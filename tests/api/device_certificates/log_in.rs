@@ -197,10 +197,7 @@ async fn devices_that_connect_for_the_first_time_at_once_share_transactions_and_
     // All turns are taken while these devices log in.
     let log_in_meanwhile = async |slow: [&str; 2], ids: &[&str]| {
         let others = async {
-            let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = \
-                            'PgSleep'";
-            until("both are slow", async || database.query(sleeping, &[]).await[0].get::<_, i64>(0) == 2)
-                .await;
+            until("both are slow", async || database.count_sleeping().await == 2).await;
             log_in(ids).await
         };
         let (slow, others) = futures_util::future::join(log_in(&slow), others).await;

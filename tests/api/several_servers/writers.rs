@@ -72,11 +72,8 @@ async fn writes_of_a_shared_tenant_need_few_transactions_however_many_threads_th
 #[tokio::test]
 async fn writes_beyond_a_full_transaction_use_the_next_writer() {
     let pair = slow_servers(2).await;
-    let sleeping =
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
     let database = pair.servers[0].database();
-    let both_run =
-        until("two writers run", async || database.query(sleeping, &[]).await[0].get::<_, i64>(0) >= 2);
+    let both_run = until("two writers run", async || database.count_sleeping().await >= 2);
 
     let (raised, ()) = join(pair.raise_at_once(ALARMS), both_run).await;
 

@@ -322,6 +322,11 @@ impl TestDatabase {
     pub async fn count(&self, table: &str) -> i64 {
         self.query(&format!("SELECT count(*) FROM {table}"), &[]).await[0].get(0)
     }
+
+    /// Returns the number of statements that are in `pg_sleep` at this moment.
+    pub async fn count_sleeping(&self) -> i64 {
+        self.count("pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'").await
+    }
 }
 
 /// Selects audit records as tests compare them.

@@ -1,7 +1,7 @@
 //! The certificate authorities that tenants trust. Which authorities a tenant trusts is a change of rights, so it is
 //! audited, and the devices that logged in by one that is no longer trusted lose their sessions.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use deadpool_postgres::GenericClient;
@@ -170,10 +170,9 @@ impl Lookup for AuthorityLookup {
     type Value = Vec<TrustedCertificate>;
 
     async fn load(&self, subjects: &[[u8; 32]]) -> Result<HashMap<[u8; 32], Self::Value>> {
-        let distinct: HashSet<&[u8]> = subjects.iter().map(|subject| &subject[..]).collect();
-        let distinct: Vec<&[u8]> = distinct.into_iter().collect();
+        let subjects: Vec<&[u8]> = subjects.iter().map(|subject| &subject[..]).collect();
         let mut found = HashMap::<_, Self::Value>::new();
-        for row in take(&self.0).await?.rows(LIST_OF_SUBJECTS, &[&distinct]).await? {
+        for row in take(&self.0).await?.rows(LIST_OF_SUBJECTS, &[&subjects]).await? {
             let authority = from_row(&row)?;
             found.entry(authority.facts.subject_hash).or_default().push(authority);
         }
