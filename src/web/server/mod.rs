@@ -258,10 +258,13 @@ async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Databa
     let database = Database::new(url, connections, &settings.limits())?;
     database.migrate().await?;
     platform_store::data::measurements::partitions::make_partitions(&database).await?;
-    if matches!(at, DatabaseAt::JustStarted(_)) {
-        database.end_departed_servers().await?;
+    match at {
+        DatabaseAt::Shared(_) => Ok(database),
+        DatabaseAt::JustStarted(_) => {
+            database.end_departed_servers().await?;
+            Ok(database.with_low_priority_of_slow_statements()?)
+        }
     }
-    Ok(database)
 }
 
 /// Returns a server of connections without a listener. It ignores signals, because the program stops it.
@@ -280,12 +283,12 @@ fn table_of_clients(settings: &Settings, listeners: &Listeners) -> Table {
     Table::Clients(transport, metrics)
 }
 
-/// Returns the name of this machine.
 /// Returns the header in which trusted proxies send certificates. Its name was checked with the settings.
 fn certificate_header(settings: &Settings) -> Option<HeaderName> {
     settings.client_certificate_header.as_ref().and_then(|name| HeaderName::from_bytes(name.as_bytes()).ok())
 }
 
+/// Returns the name of this machine.
 fn machine_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

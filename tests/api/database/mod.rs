@@ -4,6 +4,7 @@ mod access;
 mod failover;
 mod full_queue;
 mod read_only;
+mod slow_statements;
 mod tls;
 
 use crate::harness::prelude::*;
