@@ -85,7 +85,7 @@ macro_rules! server_id {
         /// Ids are serialized as strings (C-13).
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(itoa::Buffer::new().format(self.0))
             }
         }
 

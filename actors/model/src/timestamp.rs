@@ -101,25 +101,73 @@ pub fn micros(instant: OffsetDateTime) -> i64 {
     i64::try_from(instant.unix_timestamp_nanos() / 1000).unwrap_or(i64::MAX)
 }
 
-impl fmt::Display for Timestamp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let t = self.0;
-        let (year, month, day) = t.to_calendar_date();
-        let (hour, minute, second, milli) = t.to_hms_milli();
-        write!(f, "{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}", u8::from(month))?;
-        match t.offset().whole_minutes() {
-            0 => f.write_str("Z"),
+/// The length of the longest text of a timestamp.
+const LONGEST: usize = "YYYY-MM-DDThh:mm:ss.SSS+hh:mm".len();
+
+impl Timestamp {
+    /// Writes the timestamp into a buffer and returns its text. Lists consist of timestamps to a good part, and the
+    /// formatter of the standard library takes five times as long.
+    fn text(self, buffer: &mut [u8; LONGEST]) -> &str {
+        let (year, month, day) = self.0.to_calendar_date();
+        let (hour, minute, second, milli) = self.0.to_hms_milli();
+        let mut text = Text { buffer, length: 0 };
+        text.number::<4>(year.unsigned_abs());
+        text.part::<2>(b'-', u8::from(month).into());
+        text.part::<2>(b'-', day.into());
+        text.part::<2>(b'T', hour.into());
+        text.part::<2>(b':', minute.into());
+        text.part::<2>(b':', second.into());
+        text.part::<3>(b'.', milli.into());
+        match self.0.offset().whole_minutes() {
+            0 => text.byte(b'Z'),
             minutes => {
-                let sign = if minutes < 0 { '-' } else { '+' };
-                write!(f, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
+                let east = u32::from(minutes.unsigned_abs());
+                text.part::<2>(if minutes < 0 { b'-' } else { b'+' }, east / 60);
+                text.part::<2>(b':', east % 60);
             }
         }
+        let Text { buffer, length } = text;
+        str::from_utf8(&buffer[..length]).unwrap_or_default()
+    }
+}
+
+/// The beginning of the text of a timestamp.
+struct Text<'b> {
+    buffer: &'b mut [u8; LONGEST],
+    length: usize,
+}
+
+impl Text<'_> {
+    fn byte(&mut self, byte: u8) {
+        self.buffer[self.length] = byte;
+        self.length += 1;
+    }
+
+    /// Appends a separator and a number.
+    fn part<const DIGITS: usize>(&mut self, separator: u8, number: u32) {
+        self.byte(separator);
+        self.number::<DIGITS>(number);
+    }
+
+    /// Appends a number with leading zeros.
+    fn number<const DIGITS: usize>(&mut self, mut number: u32) {
+        for digit in self.buffer[self.length..self.length + DIGITS].iter_mut().rev() {
+            *digit = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        self.length += DIGITS;
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text(&mut [0; LONGEST]))
     }
 }
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.text(&mut [0; LONGEST]))
     }
 }
 
