@@ -25,7 +25,9 @@ fn scratch() -> tempfile::TempDir {
 }
 
 fn options(data_dir: &Path) -> Options {
-    Options { data_dir: data_dir.into(), bin_dir: None, durability: Durability::Disposable, least_free: 0 }
+    // The directory that the tests use in place of the newest installed PostgreSQL.
+    let bin_dir = std::env::var_os("PLATFORM_POSTGRES_BIN_DIR").map(PathBuf::from);
+    Options { data_dir: data_dir.into(), bin_dir, durability: Durability::Disposable, least_free: 0 }
 }
 
 fn server_of(data_dir: &Path) -> Option<i32> {

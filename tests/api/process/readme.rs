@@ -168,14 +168,16 @@ fn filled_in(text: &str, program: &Program, free: u16) -> String {
 fn shell(directory: &Path) -> Command {
     let built = Path::new(env!("CARGO_BIN_EXE_platform")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let path =
-        std::env::join_paths([built.to_owned()].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    let before = [built.to_owned()].into_iter().chain(postgres_programs());
+    let path = std::env::join_paths(before.chain(std::env::split_paths(&path))).unwrap();
     let mut shell = Command::new("bash");
     // Variables of the test environment must not become settings of the program.
     for (variable, _) in
         std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLATFORM_"))
     {
-        shell.env_remove(variable);
+        if variable != POSTGRES_PROGRAMS {
+            shell.env_remove(variable);
+        }
     }
     shell.current_dir(directory).env("PATH", path).env("no_proxy", "*");
     shell.env("XDG_CONFIG_HOME", directory.join("configuration"));

@@ -76,7 +76,8 @@ async fn check_of_the_settings_refuses_what_a_start_refuses_and_warns_of_risks()
         std::fs::write(&file, text).unwrap();
         let config = ["--config", file.to_str().unwrap()];
         let mut command = Program::command(directory.path(), &[arguments, &config].concat());
-        command.env_remove("PLATFORM_LISTEN");
+        // The settings of the file are counted, and no others.
+        command.env_remove("PLATFORM_LISTEN").env_remove(POSTGRES_PROGRAMS);
         let output = run(command, "");
         let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
         (output.status.success(), said.into_owned())

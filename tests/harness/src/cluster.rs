@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 use super::postgres::sweeper;
-use super::program::{free_port, scratch};
+use super::program::{free_port, postgres_programs, scratch};
 
 /// Settings of every cluster. Its data need not survive a crash of the machine.
 const SETTINGS: &str = "fsync = off\nlisten_addresses = '127.0.0.1'\nmax_connections = 60\nwal_level = replica\n\
@@ -164,8 +164,11 @@ fn account() -> Option<(u32, u32)> {
     ["postgres", "nobody"].iter().find_map(|name| numbers(name))
 }
 
-/// Returns the directory of the programs of the newest installed version.
+/// Returns the directory of the chosen programs, else of those of the newest installed version.
 fn directory_of_programs() -> PathBuf {
+    if let Some(chosen) = postgres_programs() {
+        return chosen;
+    }
     let versions =
         fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path());
     let usual =

@@ -51,7 +51,8 @@ pub use json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub use postgres::{TenantData, TestDatabase};
 pub use private_postgres::PrivatePostgres;
 pub use program::{
-    Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
+    POSTGRES_PROGRAMS, Program, free_port, other_programs_are_required, place_program, postgres_programs,
+    run, scratch, scratch_with_data,
 };
 pub use raw::{RawConnection, until_the_server_knows};
 pub use rest::{

@@ -19,6 +19,7 @@ use tokio::runtime::Handle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
+use super::program::postgres_programs;
 use super::{eventually, server};
 
 /// The database that tests get copies of. It is migrated and has the tenants and users of a first start.
@@ -84,7 +85,7 @@ pub(super) fn sweeper(directory: &Path) -> Child {
 fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Receiver<String>) {
     let options = Options {
         data_dir: directory.into(),
-        bin_dir: None,
+        bin_dir: postgres_programs(),
         durability: Durability::Disposable,
         least_free: 0,
     };

@@ -12,7 +12,8 @@ pub use crate::json::{SERVER_MEMBERS, ids, member_texts, redacted, without};
 pub use crate::postgres::{TenantData, TestDatabase};
 pub use crate::private_postgres::PrivatePostgres;
 pub use crate::program::{
-    Program, free_port, other_programs_are_required, place_program, run, scratch, scratch_with_data,
+    POSTGRES_PROGRAMS, Program, free_port, other_programs_are_required, place_program, postgres_programs,
+    run, scratch, scratch_with_data,
 };
 pub use crate::raw::{RawConnection, until_the_server_knows};
 pub use crate::rest::{

@@ -6,7 +6,7 @@ use std::thread;
 
 use platform_operator::embedded_postgres::{Durability, EmbeddedPostgres, Options};
 
-use super::program::scratch;
+use super::program::{postgres_programs, scratch};
 
 /// A PostgreSQL with its own directory, running until it is stopped or dropped.
 pub struct PrivatePostgres {
@@ -27,7 +27,7 @@ impl PrivatePostgres {
         let directory = scratch();
         let options = Options {
             data_dir: directory.path().into(),
-            bin_dir: None,
+            bin_dir: postgres_programs(),
             durability: Durability::Disposable,
             least_free: 0,
         };

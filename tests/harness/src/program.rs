@@ -22,6 +22,15 @@ const START: Duration = Duration::from_secs(60);
 /// The longest time until a private PostgreSQL ends after its server was killed.
 const DATABASE_END: Duration = Duration::from_secs(5);
 
+/// The variable that names the directory of the PostgreSQL on which the tests run, in place of the newest installed
+/// one. The program has it as a setting.
+pub const POSTGRES_PROGRAMS: &str = "PLATFORM_POSTGRES_BIN_DIR";
+
+/// Returns the directory of the PostgreSQL on which the tests run, if [`POSTGRES_PROGRAMS`] names one.
+pub fn postgres_programs() -> Option<PathBuf> {
+    std::env::var_os(POSTGRES_PROGRAMS).map(PathBuf::from)
+}
+
 /// Creates a directory that the account of the database can enter even if root created it.
 pub fn scratch() -> TempDir {
     let directory = tempfile::Builder::new().prefix("platform-program-").tempdir_in(quickest()).unwrap();
@@ -83,7 +92,7 @@ impl Program {
         let mut command = Command::new(binary);
         command.args(arguments).current_dir(data_dir).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PLATFORM_") {
+            if name.to_string_lossy().starts_with("PLATFORM_") && name != POSTGRES_PROGRAMS {
                 command.env_remove(name);
             }
         }
