@@ -104,10 +104,12 @@ impl RestorableBackup {
         };
         let place = store.secret_key_file();
         match free_for_restore(&restoration, arguments).await? {
-            Content::Nothing => self.fill(&program, url)?,
+            Content::Nothing => self.fill(&program, url, postgres)?,
             Content::Something => {
                 restoration.set_aside().await?;
-                if let Err(failure) = previous_key::keep(&place).and_then(|()| self.fill(&program, url)) {
+                if let Err(failure) =
+                    previous_key::keep(&place).and_then(|()| self.fill(&program, url, postgres))
+                {
                     restoration.put_back().await?;
                     previous_key::forget(&place);
                     return Err(failure);
@@ -115,7 +117,7 @@ impl RestorableBackup {
             }
             Content::SetAside => {
                 restoration.begin_again().await?;
-                self.fill(&program, url)?;
+                self.fill(&program, url, postgres)?;
             }
         }
         restoration.leave_room_in_journals().await?;
@@ -153,8 +155,8 @@ impl RestorableBackup {
         file.sync_all()
     }
 
-    /// Runs pg_restore in one transaction.
-    fn fill(&mut self, program: &Path, url: &str) -> Result<(), Failure> {
+    /// Runs pg_restore in one transaction, for a database of this major version of PostgreSQL.
+    fn fill(&mut self, program: &Path, url: &str, postgres: u32) -> Result<(), Failure> {
         let name = libpq_environment(url)?.into_iter().find(|(name, _)| *name == "PGDATABASE");
         let name = name.map(|(_, value)| value.to_string_lossy().into_owned()).unwrap_or_default();
         let quoted = name.replace('\\', "\\\\").replace('\'', "\\'");
@@ -171,8 +173,19 @@ impl RestorableBackup {
             None => Ok(()),
         };
         // If pg_restore ended early, its error output is more helpful than the broken pipe.
-        ended("pg_restore", child)?;
+        ended("pg_restore", child).map_err(|failure| self.explained(failure, postgres))?;
         Ok(copied?)
+    }
+
+    /// Adds to an error of pg_restore that the backup is of a newer PostgreSQL, which an older one usually cannot read.
+    fn explained(&self, failure: Failure, postgres: u32) -> Failure {
+        let from = self.manifest.postgres;
+        if from <= postgres {
+            return failure;
+        }
+        let remedy = format!("restore it into PostgreSQL {from} or newer");
+        format!("{failure}\nThe backup is of PostgreSQL {from}, and the database of {postgres}: {remedy}")
+            .into()
     }
 }
 
