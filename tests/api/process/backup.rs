@@ -194,6 +194,25 @@ async fn backups_that_do_not_fit_are_refused_before_anything_is_made() {
 }
 
 #[tokio::test]
+async fn backup_of_a_newer_postgresql_that_cannot_be_restored_names_the_version() {
+    let (directory, database) = (scratch(), TestDatabase::create().await);
+    succeed(on(&database, directory.path(), &["backup", "b.zip"]));
+    let of_version = |backup: &Path, version: u32| {
+        with_entry(backup, "manifest.json", |content| {
+            let mut manifest: Value = serde_json::from_slice(&content).unwrap();
+            manifest["postgres"] = json!(version);
+            manifest.to_string().into_bytes()
+        })
+    };
+    let unreadable = with_entry(&directory.path().join("b.zip"), "database.dump", |_| b"PGDMP".to_vec());
+    let restore = |file: &str| Program::command(directory.path(), &["restore", file]);
+
+    refuse(restore(&of_version(Path::new(&unreadable), 99)), "restore it into PostgreSQL 99 or newer");
+    let (_, said) = outcome(restore(&unreadable));
+    assert!(said.contains("pg_restore failed") && !said.contains("or newer"), "{said}");
+}
+
+#[tokio::test]
 async fn backup_deletes_what_killed_ones_left_and_nothing_else() {
     let (directory, database) = (scratch(), TestDatabase::create().await);
     let old = SystemTime::now() - Duration::from_secs(600);
@@ -232,7 +251,7 @@ fn apart(database: &TestDatabase, directory: &Path, arguments: &[&str]) -> Comma
 async fn interrupt_restore(database: &TestDatabase, directory: &Path) {
     let (programs, marker) = (directory.join("programs"), directory.join("marker"));
     let (script, found) = (programs.join("pg_restore"), platform_operator::embedded_postgres::client_program);
-    let real = found("pg_restore", None, 14).unwrap();
+    let real = found("pg_restore", postgres_programs().as_deref(), 14).unwrap();
     fs::create_dir_all(&programs).unwrap();
     let text = format!(
         "#!/bin/sh\n[ \"$1\" = --version ] && exec {} --version\necho $$ > {}\nexec sleep 60\n",

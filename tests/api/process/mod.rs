@@ -15,6 +15,7 @@ mod log;
 mod memory;
 mod modules;
 mod monitoring;
+mod postgres_versions;
 mod private_postgres;
 mod readme;
 mod refused_start;
