@@ -1,9 +1,10 @@
-//! Connections to an external PostgreSQL: TLS, and several hosts; and what clients see of its troubles.
+//! Connections to an external PostgreSQL: TLS, and several hosts; what clients see of its troubles; and the schema.
 
 mod access;
 mod failover;
 mod full_queue;
 mod read_only;
+mod sides;
 mod slow_statements;
 mod tls;
 
