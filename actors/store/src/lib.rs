@@ -12,7 +12,6 @@ mod connection;
 pub mod consumers;
 pub mod data;
 pub mod devices;
-mod fair_pool;
 pub mod idempotency_keys;
 pub mod leases;
 pub mod metrics;
@@ -32,8 +31,8 @@ use std::time::Duration;
 
 use access::recent_sources::RecentSources;
 use access::{LineageLookup, SourceLookup};
+use connect::{CONNECTION_WAIT, Connector, pool};
 pub use connect::{ConnectionTurn, Turns, check_database_url, holds_password, libpq_environment};
-use connect::{Connector, pool};
 pub use connect::{lines, shares};
 pub use connection::Connection;
 use connection::MomentConnection;
@@ -45,7 +44,6 @@ use devices::certificates::authorities::AuthorityLookup;
 use devices::certificates::device_certificates::CertificateLookup;
 use devices::certificates::first_uses::FirstUses;
 use devices::names::Generations;
-use fair_pool::FairPool;
 use futures_util::future::BoxFuture;
 use platform_model::error::{Error, Result};
 use platform_model::limits::Limits;
@@ -58,6 +56,7 @@ use realtime::session_moves::SessionMoves;
 use realtime::signatures::Signatures;
 use schema::migrations;
 use tenancy::tenant_limits::AllTenantLimits;
+use tokio::time::timeout;
 use users::AccountLookup;
 use writer::room::DiskSpace;
 pub use writer::room::{Room, keep_log_short};
@@ -75,8 +74,8 @@ pub struct Connections {
 #[derive(Clone)]
 pub struct Database {
     connector: Connector,
-    reads: FairPool,
-    devices: FairPool,
+    reads: Shared,
+    devices: Shared,
     accounts: Arc<SharedLookups<AccountLookup>>,
     lineages: Arc<SharedLookups<LineageLookup>>,
     sources: Arc<SharedLookups<SourceLookup>>,
@@ -137,8 +136,8 @@ impl Database {
         // Few are open until many clients connect at once.
         let look_ups = pool(&connector.with_options(KEYED_PLANS), 2 * STATEMENTS_AT_ONCE)?;
         Ok(Self {
-            reads: FairPool::new(&connector.with_options(READER_PLANS), connections.reads)?,
-            devices: FairPool::new(&connector, connections.devices)?,
+            reads: Shared::new(&connector.with_options(READER_PLANS), connections.reads)?,
+            devices: Shared::new(&connector, connections.devices)?,
             accounts: Arc::new(SharedLookups::new(AccountLookup(look_ups.clone()))),
             lineages: Arc::new(SharedLookups::new(LineageLookup(look_ups.clone()))),
             sources: Arc::new(SharedLookups::new(SourceLookup(look_ups.clone()))),
@@ -167,16 +166,6 @@ impl Database {
         })
     }
 
-    /// Lets the statements of tenants that have slow ones run with a low priority, so that those of other tenants do
-    /// not wait for processors. The database must be a PostgreSQL on this machine that this server alone uses.
-    ///
-    /// # Errors
-    /// None for a URL that was parsed before.
-    pub fn with_low_priority_of_slow_statements(mut self) -> Result<Self> {
-        self.reads.set_low_priority(&self.connector.with_options(READER_PLANS))?;
-        Ok(self)
-    }
-
     /// Creates a pool of one connection, for a writer or for occasional writes.
     pub fn writer_pool(&self) -> Result<Pool> {
         pool(&self.connector.with_options(KEYED_PLANS), 1)
@@ -194,7 +183,7 @@ impl Database {
     /// None for a URL that was parsed before.
     pub fn apart(&self, connections: usize, longest: Duration) -> Result<Self> {
         let options = format!("{READER_PLANS} -c statement_timeout={}", longest.as_millis());
-        let reads = FairPool::new(&self.connector.with_options(&options), connections)?;
+        let reads = Shared::new(&self.connector.with_options(&options), connections)?;
         Ok(Self { devices: reads.clone(), reads, statement_timeout: longest, ..self.clone() })
     }
 
@@ -247,9 +236,9 @@ impl Database {
         self.take(&self.devices).await
     }
 
-    async fn take(&self, pool: &FairPool) -> Result<Connection> {
+    async fn take(&self, shared: &Shared) -> Result<Connection> {
         self.ensure_reachable()?;
-        pool.take().await
+        shared.take().await
     }
 
     /// Returns the bus of changes of this and other processes.
@@ -350,4 +339,38 @@ impl std::fmt::Debug for Database {
 /// Takes a connection from a pool of look-ups, which are shared by all that need the same.
 fn take(pool: &Pool) -> BoxFuture<'_, Result<Connection>> {
     Box::pin(async { Ok(Connection::of(pool.get().await?, None, None)) })
+}
+
+/// A pool of connections that tenants share fairly.
+#[derive(Clone)]
+struct Shared {
+    pool: Pool,
+    turns: Turns,
+}
+
+impl Shared {
+    fn new(connector: &Connector, size: usize) -> Result<Self> {
+        Ok(Self { pool: pool(connector, size)?, turns: Turns::new(size) })
+    }
+
+    /// Takes a connection when it is the turn of the tenant whose request is being processed. The future is boxed,
+    /// because the compiler generates the code of another one in every crate that waits for it.
+    fn take(&self) -> BoxFuture<'_, Result<Connection>> {
+        Box::pin(async {
+            let waiting = std::time::Instant::now();
+            let turn = match shares::charged() {
+                Some(charged) => {
+                    Some(timeout(CONNECTION_WAIT, self.turns.take_for(&charged)).await.map_err(|_| {
+                        Error::unavailable(
+                            "the tenant's other requests use its share of the database connections",
+                        )
+                    })?)
+                }
+                None => None,
+            };
+            let connection = self.pool.get().await;
+            crate::metrics::POOL_WAIT.record(waiting.elapsed());
+            Ok(Connection::of(connection?, turn, None))
+        })
+    }
 }

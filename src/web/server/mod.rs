@@ -258,13 +258,10 @@ async fn open_database(settings: &Settings, at: DatabaseAt<'_>) -> Result<Databa
     let database = Database::new(url, connections, &settings.limits())?;
     database.migrate().await?;
     platform_store::data::measurements::partitions::make_partitions(&database).await?;
-    match at {
-        DatabaseAt::Shared(_) => Ok(database),
-        DatabaseAt::JustStarted(_) => {
-            database.end_departed_servers().await?;
-            Ok(database.with_low_priority_of_slow_statements()?)
-        }
+    if matches!(at, DatabaseAt::JustStarted(_)) {
+        database.end_departed_servers().await?;
     }
+    Ok(database)
 }
 
 /// Returns a server of connections without a listener. It ignores signals, because the program stops it.

@@ -5,7 +5,6 @@ mod failover;
 mod full_queue;
 mod read_only;
 mod sides;
-mod slow_statements;
 mod tls;
 
 use crate::harness::prelude::*;

@@ -74,16 +74,6 @@ pub struct ConnectionTurn {
     gate: Arc<Gate>,
     tenant: TenantId,
     since: Instant,
-    /// Whether the tenant has slow statements beside other tenants.
-    is_slow: bool,
-}
-
-impl ConnectionTurn {
-    /// Returns whether the tenant has slow statements beside other tenants, which should not wait for a processor
-    /// because of them.
-    pub(crate) fn is_slow(&self) -> bool {
-        self.is_slow
-    }
 }
 
 impl Share {
@@ -91,14 +81,9 @@ impl Share {
     fn most(&self, size: usize, active: usize) -> usize {
         match active {
             0 | 1 => (size - size / PART_OF_SLOW).max(1),
-            _ if self.is_slow_beside(active) => (size / PART_OF_SLOW).min(size / active / PART).max(1),
+            _ if self.average > SLOW => (size / PART_OF_SLOW).min(size / active / PART).max(1),
             _ => (size / active / PART).max(1),
         }
-    }
-
-    /// Returns whether the tenant has slow statements beside other tenants.
-    fn is_slow_beside(&self, active: usize) -> bool {
-        active > 1 && self.average > SLOW
     }
 
     /// Adds the time for which a turn was held to the average.
@@ -139,9 +124,8 @@ impl Turns {
             let share = state.tenants.entry(tenant.clone()).or_default();
             if is_free && share.held < share.most(self.0.size, active) && share.waiting.is_empty() {
                 share.held += 1;
-                let is_slow = share.is_slow_beside(active);
                 state.held += 1;
-                return ConnectionTurn { gate: self.0.clone(), tenant: tenant.clone(), since: now, is_slow };
+                return ConnectionTurn { gate: self.0.clone(), tenant: tenant.clone(), since: now };
             }
             let (granted, waiting) = oneshot::channel();
             share.waiting.push(user, granted);
@@ -179,8 +163,10 @@ impl State {
             if !waiting.is_closed() {
                 share.held += 1;
                 self.held += 1;
-                let (gate, tenant, is_slow) = (gate.clone(), tenant.clone(), share.is_slow_beside(active));
-                granted.push((waiting, ConnectionTurn { gate, tenant, since: now, is_slow }));
+                granted.push((
+                    waiting,
+                    ConnectionTurn { gate: gate.clone(), tenant: tenant.clone(), since: now },
+                ));
             }
         }
         granted
@@ -270,15 +256,12 @@ mod tests {
         turns.0.state.lock().tenants.entry(tenant("slow")).or_default().average = 2 * SLOW;
         let alone: Vec<_> = (0..16).map_while(|_| taken(&turns, "slow")).collect();
         assert_eq!(alone.len(), 14, "two are left for somebody who comes");
-        assert!(!alone.iter().any(ConnectionTurn::is_slow), "nobody is there who would wait for a processor");
         let fast: Vec<_> = (0..16).map_while(|_| taken(&turns, "fast")).collect();
         assert_eq!(fast.len(), 2, "as many as are free");
         drop(alone);
         turns.0.state.lock().tenants.entry(tenant("slow")).or_default().average = 2 * SLOW;
-        let beside = (0..16).map_while(|_| taken(&turns, "slow")).collect::<Vec<_>>();
-        assert_eq!(beside.len(), 2);
-        assert!(beside.iter().all(ConnectionTurn::is_slow) && !fast.iter().any(ConnectionTurn::is_slow));
-        drop((beside, fast));
+        assert_eq!((0..16).map_while(|_| taken(&turns, "slow")).collect::<Vec<_>>().len(), 2);
+        drop(fast);
         assert_eq!((0..16).map_while(|_| taken(&turns, "fast")).collect::<Vec<_>>().len(), 4);
     }
 

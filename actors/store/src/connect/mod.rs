@@ -20,7 +20,7 @@ use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use fair::{ConnectionTurn, Turns};
-pub(crate) use pool::{CONNECTION_WAIT, low_priority_pool, pool};
+pub(crate) use pool::{CONNECTION_WAIT, pool};
 use url::Mode;
 pub use url::{holds_password, libpq_environment};
 

@@ -6,11 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Connect, Hook, HookError, Manager, ManagerConfig, PoolBuilder, PoolConfig, QueueMode, RecyclingMethod,
+    Connect, Hook, HookError, Manager, ManagerConfig, PoolConfig, QueueMode, RecyclingMethod,
 };
 use deadpool_postgres::{Pool, Runtime, Timeouts};
 use platform_model::error::{Error, Result};
-use rustix::process::{Pid, setpriority_process};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
@@ -19,39 +18,8 @@ use super::{CONNECT, Connector};
 /// The time that a request waits for a connection before its response is 503.
 pub(crate) const CONNECTION_WAIT: Duration = Duration::from_secs(5);
 
-/// The niceness of the backend of slow statements: with a busy processor it gets a tenth of it.
-const NICENESS: i32 = 10;
-
 /// Creates a pool of at most `size` connections, which are opened when they are needed.
 pub(crate) fn pool(connector: &Connector, size: usize) -> Result<Pool> {
-    builder(connector, size).build().map_err(invalid)
-}
-
-/// Creates a pool of one connection to a PostgreSQL on this machine, whose backend has a low priority.
-pub(crate) fn low_priority_pool(connector: &Connector) -> Result<Pool> {
-    let lower = Hook::async_fn(|client, _| {
-        Box::pin(async move {
-            let row = client.query_one("SELECT pg_backend_pid()", &[]).await.map_err(HookError::Backend)?;
-            lower_priority(row.get(0));
-            Ok(())
-        })
-    });
-    builder(connector, 1).post_create(lower).build().map_err(invalid)
-}
-
-/// Lowers the priority of a backend, if this process may do so.
-fn lower_priority(backend: i32) {
-    let Some(process) = Pid::from_raw(backend) else { return };
-    if let Err(error) = setpriority_process(Some(process), NICENESS) {
-        tracing::debug!(%error, backend, "cannot lower the priority of slow statements");
-    }
-}
-
-fn invalid(error: impl std::fmt::Display) -> Error {
-    Error::Invalid(format!("Invalid connection pool: {error}"))
-}
-
-fn builder(connector: &Connector, size: usize) -> PoolBuilder {
     connector.shared.pooled.fetch_add(size, Ordering::Relaxed);
     let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let mut pool = PoolConfig::new(size);
@@ -72,7 +40,12 @@ fn builder(connector: &Connector, size: usize) -> PoolBuilder {
             Err(HookError::message("it leads to a PostgreSQL that accepts no writes any more"))
         }
     });
-    Pool::builder(manager).config(pool).runtime(Runtime::Tokio1).pre_recycle(only_current)
+    Pool::builder(manager)
+        .config(pool)
+        .runtime(Runtime::Tokio1)
+        .pre_recycle(only_current)
+        .build()
+        .map_err(|e| Error::Invalid(format!("Invalid connection pool: {e}")))
 }
 
 type Connecting<'a> =
