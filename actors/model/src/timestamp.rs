@@ -106,7 +106,7 @@ const LONGEST: usize = "YYYY-MM-DDThh:mm:ss.SSS+hh:mm".len();
 
 impl Timestamp {
     /// Writes the timestamp into a buffer and returns its text. Lists consist of timestamps to a good part, and the
-    /// formatter of the standard library takes five times as long.
+    /// formatter of the standard library needs several times the instructions.
     fn text(self, buffer: &mut [u8; LONGEST]) -> &str {
         let (year, month, day) = self.0.to_calendar_date();
         let (hour, minute, second, milli) = self.0.to_hms_milli();
@@ -121,9 +121,9 @@ impl Timestamp {
         match self.0.offset().whole_minutes() {
             0 => text.byte(b'Z'),
             minutes => {
-                let east = u32::from(minutes.unsigned_abs());
-                text.part::<2>(if minutes < 0 { b'-' } else { b'+' }, east / 60);
-                text.part::<2>(b':', east % 60);
+                let offset = u32::from(minutes.unsigned_abs());
+                text.part::<2>(if minutes < 0 { b'-' } else { b'+' }, offset / 60);
+                text.part::<2>(b':', offset % 60);
             }
         }
         let Text { buffer, length } = text;

@@ -92,8 +92,6 @@ pub(super) struct Outline {
     pub(super) end: usize,
     fields: [Field; HEADERS],
     count: usize,
-    /// The lengths of the names of the fields, each as a bit. Most headers that are looked up are absent.
-    lengths: u64,
 }
 
 /// The name and value of a header.
@@ -158,7 +156,6 @@ impl Outline {
             end: 0,
             fields: [Field::default(); HEADERS],
             count: headers.len(),
-            lengths: 0,
         };
         let (mut length, mut host) = (None, false);
         for (at, header) in headers.iter().enumerate() {
@@ -183,7 +180,6 @@ impl Outline {
                 _ => {}
             }
             outline.fields[at] = field;
-            outline.lengths |= bit(header.name.len());
         }
         outline.end = end + verb.body_length(length)?;
         (host && line + 2 == end).then_some(outline)
@@ -191,27 +187,16 @@ impl Outline {
 
     /// Returns whether one of the first fields has this name.
     fn has_field(&self, name: &str, first: usize, bytes: &[u8]) -> bool {
-        self.lengths & bit(name.len()) != 0
-            && self.fields[..first]
-                .iter()
-                .any(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
+        self.fields[..first].iter().any(|field| field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes()))
     }
 
     pub(super) fn value<'b>(&self, name: &HeaderName, bytes: &'b [u8]) -> Option<&'b [u8]> {
         let name = name.as_str().as_bytes();
-        if self.lengths & bit(name.len()) == 0 {
-            return None;
-        }
         let is_named = |field: &&Field| {
             field.name.len() == name.len() && field.name.of(bytes).eq_ignore_ascii_case(name)
         };
         self.fields[..self.count].iter().find(is_named).map(|field| field.value.of(bytes))
     }
-}
-
-/// Returns the bit of a length. All lengths from 63 on have the same.
-fn bit(length: usize) -> u64 {
-    1 << length.min(63)
 }
 
 #[cfg(test)]
