@@ -12,7 +12,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN ops/build
+RUN cargo build --locked --profile dist -p platform
 
 FROM debian:trixie-slim
 # The programs of PostgreSQL are for the private PostgreSQL, and for backups of a server of yours.
