@@ -167,6 +167,7 @@ async fn links_decide_about_static_groups_and_queries_that_name_groups() {
     for group in [&hall, &named] {
         let alarms = admin.listen(&format!("/alarmsOfGroup/{group}")).await;
         admin.raise_alarm(&pump, "before").await;
+        assert!(alarms_before(&admin, &alarms, &member).await.is_empty(), "{group}");
         link(&admin, &row, &pump).await;
         // The members are read a moment after the change of links, and then again.
         let between = admin.raise_alarm(&pump, "between").await;
