@@ -100,7 +100,7 @@ pub(crate) fn is_authority(text: &str) -> bool {
     }
     let (name, named_port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     (1..=253).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
         && named_port.is_none_or(port)
 }
 

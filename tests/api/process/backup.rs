@@ -19,14 +19,14 @@ fn outcome(command: Command) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(said).unwrap())
 }
 
-fn succeed(command: Command) -> String {
+pub(super) fn succeed(command: Command) -> String {
     let (code, said) = outcome(command);
     assert_eq!(code, Some(0), "{said}");
     said
 }
 
 /// Runs a command that must fail with an error that contains `expected`.
-fn refuse(command: Command, expected: &str) {
+pub(super) fn refuse(command: Command, expected: &str) {
     let (code, said) = outcome(command);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("error: ") && said.contains(expected) && !said.contains("panicked"), "{said}");

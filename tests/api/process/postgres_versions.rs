@@ -6,13 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::process::Signal;
-
+use super::backup::{refuse, succeed};
+use super::private_postgres::stop;
 use super::*;
 
 const ADMIN: Option<(&str, &str)> = Some(("admin", "admin-secret"));
-/// The longest time from the signal to the end of a server.
-const END: Duration = Duration::from_secs(25);
 
 /// The programs of two versions of PostgreSQL.
 struct Versions {
@@ -47,28 +45,12 @@ fn with(programs: &Path, directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn succeed(command: Command) {
-    let output = run(command, "");
-    assert!(output.status.success(), "{output:?}");
-}
-
-fn refuse(command: Command, expected: &str) {
-    let output = run(command, "");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && said.contains(expected), "{said}");
-}
-
 /// Starts a server with the programs of one version, creates a device, and stops the server.
 async fn fill(programs: &Path, directory: &Path) -> String {
     let program = Program::serve_with(with(programs, directory, &[]));
     let device = Caller::new(program.base(), ADMIN).create_device("pump").await;
     stop(program).await;
     device
-}
-
-async fn stop(mut program: Program) {
-    program.signal(Signal::TERM);
-    assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
 }
 
 /// Checks that a server with these programs serves the device, and stores something.

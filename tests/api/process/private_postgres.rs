@@ -24,7 +24,7 @@ fn serve(directory: &Path) -> Program {
     Program::serve_with(command)
 }
 
-async fn stop(mut program: Program) {
+pub(super) async fn stop(mut program: Program) {
     program.signal(Signal::TERM);
     assert_eq!(program.ended_within(END).await.code(), Some(0), "{}", program.log());
 }

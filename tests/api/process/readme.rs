@@ -171,14 +171,7 @@ fn shell(directory: &Path) -> Command {
     let before = [built.to_owned()].into_iter().chain(postgres_programs());
     let path = std::env::join_paths(before.chain(std::env::split_paths(&path))).unwrap();
     let mut shell = Command::new("bash");
-    // Variables of the test environment must not become settings of the program.
-    for (variable, _) in
-        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLATFORM_"))
-    {
-        if variable != POSTGRES_PROGRAMS {
-            shell.env_remove(variable);
-        }
-    }
+    remove_settings(&mut shell);
     shell.current_dir(directory).env("PATH", path).env("no_proxy", "*");
     shell.env("XDG_CONFIG_HOME", directory.join("configuration"));
     shell

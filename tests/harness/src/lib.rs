@@ -52,7 +52,7 @@ pub use postgres::{TenantData, TestDatabase};
 pub use private_postgres::PrivatePostgres;
 pub use program::{
     POSTGRES_PROGRAMS, Program, free_port, other_programs_are_required, place_program, postgres_programs,
-    run, scratch, scratch_with_data,
+    remove_settings, run, scratch, scratch_with_data,
 };
 pub use raw::{RawConnection, until_the_server_knows};
 pub use rest::{

@@ -13,7 +13,7 @@ pub use crate::postgres::{TenantData, TestDatabase};
 pub use crate::private_postgres::PrivatePostgres;
 pub use crate::program::{
     POSTGRES_PROGRAMS, Program, free_port, other_programs_are_required, place_program, postgres_programs,
-    run, scratch, scratch_with_data,
+    remove_settings, run, scratch, scratch_with_data,
 };
 pub use crate::raw::{RawConnection, until_the_server_knows};
 pub use crate::rest::{

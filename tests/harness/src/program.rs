@@ -31,6 +31,15 @@ pub fn postgres_programs() -> Option<PathBuf> {
     std::env::var_os(POSTGRES_PROGRAMS).map(PathBuf::from)
 }
 
+/// Removes the variables of the tests, which must not become settings of the program. The PostgreSQL stays.
+pub fn remove_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PLATFORM_") && name != POSTGRES_PROGRAMS {
+            command.env_remove(name);
+        }
+    }
+}
+
 /// Creates a directory that the account of the database can enter even if root created it.
 pub fn scratch() -> TempDir {
     let directory = tempfile::Builder::new().prefix("platform-program-").tempdir_in(quickest()).unwrap();
@@ -91,11 +100,7 @@ impl Program {
             std::env::var_os("CARGO_BIN_EXE_platform").expect("Cargo runs the tests and names the binary");
         let mut command = Command::new(binary);
         command.args(arguments).current_dir(data_dir).stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PLATFORM_") && name != POSTGRES_PROGRAMS {
-                command.env_remove(name);
-            }
-        }
+        remove_settings(&mut command);
         command.env("PLATFORM_DATA_DIR", data_dir.join("data")).env("PLATFORM_LISTEN", "127.0.0.1:0");
         command
     }

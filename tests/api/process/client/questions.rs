@@ -17,7 +17,7 @@ pub(in super::super) fn typed(directory: &Path, line: &str, answer: &str) -> Opt
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line.replace("platform", program), "/dev/null"]);
     command.current_dir(directory).env("XDG_CONFIG_HOME", directory);
-    command.env_remove("PLATFORM_URL").env_remove("PLATFORM_CLIENT_SUITE");
+    remove_settings(&mut command);
     Some(run(command, answer))
 }
 
