@@ -84,3 +84,15 @@ test("what is shown loads, subscribes and reads regularly through the hooks for 
   const shown = files.filter((file) => ["pages", "parts", "ui"].includes(roomOf(file)));
   equal(shown.filter((file) => own.test(readFileSync(path.join(src, file), "utf8"))).join(", "), "");
 });
+
+test("what is typed into a form stays when the form is shown again", () => {
+  // `value` sets the text of a field with each rendering, so it is only for fields that report each change.
+  const fields = /<(?:input|textarea|select)\b(?:[^<>{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*>/g;
+  const isKept = (tag: string) => /\son(?:Input|Change)=/.test(tag) || /type="(?:checkbox|radio)"/.test(tag);
+  const lost = files.flatMap((file) => {
+    const tags = readFileSync(path.join(src, file), "utf8").match(fields) ?? [];
+    const own = tags.filter((tag) => /\s(?:value|checked)=\{/.test(tag) && !isKept(tag));
+    return own.map((tag) => `${file}: ${tag}`);
+  });
+  equal(lost.join("\n"), "");
+});

@@ -53,6 +53,7 @@ const FAULTS = [
   ["a signed code in a file must be text", "values/certificates.ts", "? text : base64(bytes)", "? text : text", "by the list of an authority"],
   ["a change is told before the response", "pages/certificates/details.tsx", "await call(\"PUT\", addressOf(one), {", "void call(\"PUT\", addressOf(one), {", "changed disabled and deleted"],
   ["devices register still", "pages/certificates/details.tsx", 'autoRegistrationEnabled: form.has("registers"), deviceCertificateDays', "deviceCertificateDays", "changed disabled and deleted"],
+  ["what is typed does not outlive a new display", "pages/certificates/details.tsx", "defaultValue={one.name}", "value={one.name}", "changed disabled and deleted"],
   ["an authority stays enabled", "pages/certificates/authorities.tsx", "{ body: { status } }", '{ body: { status: "ENABLED" } }', "changed disabled and deleted"],
   ["an authority cannot be enabled again", "pages/certificates/authorities.tsx", "{ body: { status } }", '{ body: { status: "DISABLED" } }', "changed disabled and deleted"],
   ["a deleted authority stays", "pages/certificates/authorities.tsx", 'call("DELETE", addressOf(one)).then(onChanged)', "Promise.resolve().then(onChanged)", "changed disabled and deleted"],

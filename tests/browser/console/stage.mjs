@@ -204,6 +204,11 @@ export class Visitor {
     await question.getByRole("button", { name: button, exact: false }).click();
   }
 
+  /** Lets the page show everything again that depends on the time, as it does every few seconds. */
+  tick() {
+    return this.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  }
+
   /** Asserts that axe finds no violation on the present page; with `rules`, none of these. */
   async isAccessible(where, rules) {
     let result;

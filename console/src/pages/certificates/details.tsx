@@ -44,7 +44,7 @@ export function Details({ of: one, mayChange, onClose, onChanged }: DetailsProps
       {mayChange && (
         <Form send={send} action="Save">
           <Field label="Name">
-            <input name="name" required value={one.name} autocomplete="off" />
+            <input name="name" required defaultValue={one.name} autocomplete="off" />
           </Field>
           <RegistersField isChecked={one.autoRegistrationEnabled} />
           {one.tenantCertificateAuthority && <DaysField days={one.deviceCertificateDays ?? 365} />}

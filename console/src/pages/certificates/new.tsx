@@ -20,7 +20,7 @@ export function RegistersField({ isChecked = false }: { isChecked?: boolean }) {
 export function DaysField({ days }: { days: number }) {
   return (
     <Field label="Days for which it issues certificates" hint="1 to 3650">
-      <input name="days" type="number" required min={1} max={3650} value={days} />
+      <input name="days" type="number" required min={1} max={3650} defaultValue={days} />
     </Field>
   );
 }

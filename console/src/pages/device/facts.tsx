@@ -191,10 +191,10 @@ export function Edit({ of: { value: device, tag }, onClose }: { of: Tagged<Manag
         </Action>
       }>
       <Field label="Name">
-        <input name="name" value={device.name} required />
+        <input name="name" defaultValue={device.name} required />
       </Field>
       <Field label="Response interval in minutes" hint={ABOUT_INTERVAL}>
-        <input name="interval" type="number" step="1" value={interval} />
+        <input name="interval" type="number" step="1" defaultValue={interval} />
       </Field>
     </FormDialog>
   );

@@ -158,7 +158,7 @@ function EditGroup({ group, onClose, onChanged }: WindowProps & { group: Group }
         </Action>
       }>
       <Field label="Name">
-        <input name="name" value={group.object.name} required />
+        <input name="name" defaultValue={group.object.name} required />
       </Field>
     </FormDialog>
   );

@@ -192,16 +192,16 @@ function Person({ of: me, onChanged }: { of: CurrentUser; onChanged: () => void 
   return (
     <Form send={send} action="Save">
       <Field label="First name">
-        <input name="firstName" value={me.firstName ?? ""} autocomplete="given-name" />
+        <input name="firstName" defaultValue={me.firstName ?? ""} autocomplete="given-name" />
       </Field>
       <Field label="Last name">
-        <input name="lastName" value={me.lastName ?? ""} autocomplete="family-name" />
+        <input name="lastName" defaultValue={me.lastName ?? ""} autocomplete="family-name" />
       </Field>
       <Field label="E-mail">
-        <input name="email" type="email" value={me.email ?? ""} autocomplete="email" />
+        <input name="email" type="email" defaultValue={me.email ?? ""} autocomplete="email" />
       </Field>
       <Field label="Phone" hint="+ and 7 to 15 digits">
-        <input name="phone" type="tel" value={me.phone ?? ""} autocomplete="tel" />
+        <input name="phone" type="tel" defaultValue={me.phone ?? ""} autocomplete="tel" />
       </Field>
     </Form>
   );

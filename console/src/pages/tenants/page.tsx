@@ -144,16 +144,16 @@ function EditTenant({ tenant, onClose, onChanged }: WindowProps & { tenant: Tena
         )
       }>
       <Field label="Domain">
-        <input name="domain" required value={tenant.domain} />
+        <input name="domain" required defaultValue={tenant.domain} />
       </Field>
       <Field label="Company">
-        <input name="company" required value={tenant.company} />
+        <input name="company" required defaultValue={tenant.company} />
       </Field>
       <Field label="Contact">
-        <input name="contactName" value={tenant.contactName ?? ""} maxLength={30} />
+        <input name="contactName" defaultValue={tenant.contactName ?? ""} maxLength={30} />
       </Field>
       <Field label="Phone">
-        <input name="contactPhone" value={tenant.contactPhone ?? ""} maxLength={20} />
+        <input name="contactPhone" defaultValue={tenant.contactPhone ?? ""} maxLength={20} />
       </Field>
     </FormDialog>
   );

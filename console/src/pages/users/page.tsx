@@ -289,7 +289,7 @@ function EditUser({ user, groups, onClose, onChanged }: WindowProps & { user: Us
   return (
     <FormDialog title={`Edit ${user.userName}`} onClose={onClose} onChanged={onChanged} send={send} action="Save">
       <Field label="E-mail">
-        <input name="email" type="email" value={user.email} autocomplete="off" />
+        <input name="email" type="email" defaultValue={user.email} autocomplete="off" />
       </Field>
       <Field label="New password" hint="Empty means that it stays.">
         <input name="password" type="password" minLength={6} maxLength={32} autocomplete="new-password" />

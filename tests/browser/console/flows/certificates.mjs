@@ -116,6 +116,8 @@ export async function an_authority_is_changed_disabled_and_deleted(stage) {
   await dialog.getByRole("textbox", { name: "Name" }).fill("works");
   await dialog.getByLabel("register devices").uncheck();
   await visitor.isAccessible("the details of an authority");
+  await visitor.tick();
+  assert.equal(await dialog.getByRole("textbox", { name: "Name" }).inputValue(), "works");
   // While the response is on its way, nothing says that the authority was changed.
   const sent = Promise.withResolvers?.() ?? deferred();
   const released = Promise.withResolvers?.() ?? deferred();

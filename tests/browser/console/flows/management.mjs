@@ -183,6 +183,8 @@ export async function what_another_person_changed_meanwhile_is_not_overwritten(s
   await visitor.button("Edit").click();
   await visitor.page.getByLabel("Name").fill("mine");
   await stage.fleet.call("PUT", address, { name: "theirs" });
+  await visitor.page.locator("h1", { hasText: "theirs" }).waitFor();
+  assert.equal(await visitor.page.getByLabel("Name").inputValue(), "mine");
   visitor.expectsCuts = true;
   await visitor.button("Save").click();
   await visitor.sees("Somebody else has changed it meanwhile, so nothing was saved.");
