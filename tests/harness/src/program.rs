@@ -64,13 +64,18 @@ pub fn scratch_with_data() -> TempDir {
             assert!(Instant::now() < deadline, "the first start does not stop: {}", program.log());
             thread::sleep(Duration::from_millis(10));
         }
-        directory.join("data")
+        // Most of the write-ahead log are zeros. A copy without them is made in half the time.
+        copy_data(&directory.join("data"), &directory.join("sparse"), "--sparse=always");
+        directory.join("sparse")
     });
     let directory = scratch();
-    let mut copy = Command::new("cp");
-    copy.args(["--archive", "--sparse=always"]).arg(&*FIRST_START).arg(directory.path().join("data"));
-    assert!(copy.status().unwrap().success(), "the data of a first start are not copied");
+    copy_data(&FIRST_START, &directory.path().join("data"), "--sparse=auto");
     directory
+}
+
+fn copy_data(from: &Path, to: &Path, zeros: &str) {
+    let copied = Command::new("cp").args(["--archive", zeros]).args([from, to]).status().unwrap();
+    assert!(copied.success(), "the data of a first start are not copied");
 }
 
 /// Returns a port that is free at this moment.
