@@ -3,9 +3,11 @@
 use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -78,9 +80,18 @@ fn copy_data(from: &Path, to: &Path, zeros: &str) {
     assert!(copied.success(), "the data of a first start are not copied");
 }
 
-/// Returns a port that is free at this moment.
+/// Returns a port that is free at this moment, and that neither a connection nor a server that listens on any free port
+/// takes until it is used: systems choose those ports from 32768 or 49152 on.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    const PORTS: Range<u32> = 10_000..30_000;
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    // Processes of tests that run at the same time begin at different ports.
+    let candidate = || {
+        let place = std::process::id() * 101 + CALLS.fetch_add(1, Ordering::Relaxed);
+        u16::try_from(PORTS.start + place % (PORTS.end - PORTS.start)).expect("ports have 16 bits")
+    };
+    std::iter::repeat_with(candidate).take(1000).find(is_free).expect("one of the ports is free")
 }
 
 /// Returns whether a test fails if a third-party program is missing, as in CI. Otherwise the test prints that and
