@@ -13,3 +13,4 @@ pub mod program;
 pub mod settings_check;
 pub mod shown_settings;
 pub mod systemd;
+pub mod transfer;

@@ -22,6 +22,7 @@ use crate::embedded_postgres::{
 };
 use crate::settings_check::{self, Risk};
 use crate::shown_settings;
+use crate::transfer::{self, TenantFile};
 
 /// An error that ends the program and is printed for the operator.
 pub type Failure = Box<dyn std::error::Error>;
@@ -58,6 +59,7 @@ pub fn run(serve: fn(&Settings, Option<Demo>) -> Result<(), Failure>) -> ExitCod
             administration::applications::perform(database, &task).await
         }),
         Command::Secrets { settings, task } => change_secrets(&settings, &task),
+        Command::Transfers { settings, task } => transfer_tenant(&settings, &task),
         Command::Servers { settings, task } => {
             administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
         }
@@ -97,6 +99,22 @@ fn change_secrets(settings: &Settings, task: &cli::SecretTask) -> Result<(), Fai
     on_database(settings, async |database, _| {
         Box::pin(administration::secrets::perform(&settings.store, database, task)).await
     })
+}
+
+/// Performs `platform admin tenant export` and `platform admin tenant import`.
+fn transfer_tenant(settings: &Settings, task: &cli::TransferTask) -> Result<(), Failure> {
+    match task {
+        cli::TransferTask::Export(export) => on_database(settings, async |database, _| {
+            Box::pin(transfer::export(&settings.store, database, export)).await
+        }),
+        cli::TransferTask::Import(import) => {
+            // The file is checked before a private PostgreSQL is started.
+            let file = TenantFile::open(&import.file)?;
+            on_database(settings, async |database, _| {
+                Box::pin(file.import(&settings.store, database, import)).await
+            })
+        }
+    }
 }
 
 /// Performs `platform backup`.

@@ -197,6 +197,12 @@ impl SecretKey {
         tag.is_some_and(|tag| hmac::verify(&self.hashing, secret.as_bytes(), &tag).is_ok())
     }
 
+    /// Returns a fingerprint of the key that hashes generated secrets. It differs from [`fingerprint`](Self::fingerprint)
+    /// once the key was rotated, and does not reveal the key either.
+    pub fn hashing_fingerprint(&self) -> String {
+        hex(&hmac::sign(&self.hashing, b"fingerprint of the hashing key").as_ref()[..8])
+    }
+
     /// Returns a fingerprint that does not reveal the key: servers of one database must agree on it.
     pub fn fingerprint(&self) -> String {
         self.fingerprint.clone()

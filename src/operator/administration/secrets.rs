@@ -127,7 +127,7 @@ fn completed(place: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the place that a text is bound to.
-fn place_of(text: &SealedText) -> [String; 3] {
+pub(crate) fn place_of(text: &SealedText) -> [String; 3] {
     let SealedText { kind, tenant, name, part, .. } = text;
     match kind {
         SealedKind::Option => [tenant.clone(), name.clone(), part.clone()],

@@ -205,7 +205,7 @@ fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
 
 /// Creates a file of mode 600 in the directory of `target`. It is locked while it is open, and deleted unless it is
 /// renamed to `target`.
-fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
+pub(crate) fn unfinished_beside(target: &Path) -> Result<NamedTempFile, Failure> {
     let directory = directory::of(target);
     let refused = |error: io::Error| format!("{} cannot be written: {error}", directory.display());
     remove_leftovers(directory);

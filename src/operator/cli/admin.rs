@@ -7,6 +7,7 @@ use platform_front::config::{self, Password, Settings, StoreSettings};
 use super::applications::ApplicationCommand;
 use super::secrets::SecretCommand;
 use super::tokens::{LimitsCommand, TokenCommand};
+use super::transfers::{TenantExport, TenantImport, TransferTask};
 use super::{Command, OnStore};
 
 /// Arguments of `platform admin tenant create`.
@@ -71,7 +72,7 @@ pub struct UserPasswd {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AdminCommand {
-    /// Create tenants
+    /// Create tenants, and carry them to other deployments
     #[command(subcommand)]
     Tenant(TenantCommand),
     /// Create users and change their passwords
@@ -95,6 +96,13 @@ pub(super) enum AdminCommand {
 pub(super) enum TenantCommand {
     /// Create a tenant and its first user
     Create(OnStore<TenantCreate>),
+    /// Write everything that belongs to a tenant to one file, also while servers run
+    Export(OnStore<TenantExport>),
+    /// Create a tenant from such a file; running servers know it at once
+    ///
+    /// The deployment needs the secret key of the export, because passwords depend on it. The import is one transaction,
+    /// which is committed only if each table has the rows that the file claims.
+    Import(OnStore<TenantImport>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,6 +122,12 @@ impl AdminCommand {
         Ok(match self {
             Self::Tenant(TenantCommand::Create(OnStore { arguments, store })) => {
                 Command::TenantCreate { settings: settings(store)?, tenant: arguments }
+            }
+            Self::Tenant(TenantCommand::Export(OnStore { arguments, store })) => {
+                Command::Transfers { settings: settings(store)?, task: TransferTask::Export(arguments) }
+            }
+            Self::Tenant(TenantCommand::Import(OnStore { arguments, store })) => {
+                Command::Transfers { settings: settings(store)?, task: TransferTask::Import(arguments) }
             }
             Self::User(UserCommand::Create(OnStore { arguments, store })) => {
                 Command::UserCreate { settings: settings(store)?, user: arguments }

@@ -7,7 +7,7 @@ use platform_front::config::{Settings, ShownSetting};
 
 use super::{
     ApplicationTask, BackupArguments, DemoArguments, Output, RestoreArguments, SecretTask, ServerTask,
-    TenantCreate, TokenTask, UserCreate, UserPasswd,
+    TenantCreate, TokenTask, TransferTask, UserCreate, UserPasswd,
 };
 
 /// The subject of `platform status`.
@@ -65,6 +65,13 @@ pub enum Command {
         settings: Box<Settings>,
         /// The task.
         task: SecretTask,
+    },
+    /// Write a tenant to a file, or create one from it.
+    Transfers {
+        /// The settings of the server, with the flags of the command.
+        settings: Box<Settings>,
+        /// The task.
+        task: TransferTask,
     },
     /// Manage the servers of a deployment.
     Servers {

@@ -39,6 +39,7 @@ impl Command {
             | Self::Tokens { settings, .. }
             | Self::Applications { settings, .. }
             | Self::Secrets { settings, .. }
+            | Self::Transfers { settings, .. }
             | Self::Servers { settings, .. }
             | Self::Status { settings, .. }
             | Self::Doctor { settings, .. }

@@ -17,6 +17,7 @@ mod settings_tests;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod transfers;
 
 use std::ffi::{OsStr, OsString};
 
@@ -36,6 +37,7 @@ pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
+pub use transfers::{TenantExport, TenantImport, TransferTask};
 
 use crate::client;
 

@@ -200,6 +200,25 @@ fn backup_and_restore_name_their_file_and_the_data() {
     assert!(parsed("platform backup", &[]).is_err());
 }
 
+#[test]
+fn export_and_import_name_tenant_and_file() {
+    let line = "platform admin tenant export plant7 --output p.tenant --data-dir /d";
+    let Ok(Command::Transfers { settings, task }) = parsed(line, &[]) else { panic!("refused") };
+    let export = TenantExport { id: "plant7".into(), output: "p.tenant".into() };
+    assert_eq!((task, &*settings.store.data_dir), (TransferTask::Export(export), Path::new("/d")));
+
+    let line = "platform admin tenant import p.tenant --as plant8 --domain plant8.example.com --dry-run";
+    let Ok(Command::Transfers { task, .. }) = parsed(line, &[]) else { panic!("refused") };
+    let (id, domain) = (Some("plant8".into()), Some("plant8.example.com".into()));
+    assert_eq!(
+        task,
+        TransferTask::Import(TenantImport { file: "p.tenant".into(), id, domain, dry_run: true })
+    );
+    for line in ["export plant7", "export Plant7 --output f", "import", "import f --as Plant8"] {
+        assert!(parsed(&format!("platform admin tenant {line}"), &[]).is_err(), "{line}");
+    }
+}
+
 /// Writes a file of settings. Returns its path, and the directory, which is deleted when dropped.
 pub(super) fn settings_file(text: &str) -> (String, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();

@@ -24,5 +24,6 @@ mod setup;
 mod start;
 mod stop;
 mod systemd;
+mod tenant_transfer;
 
 use crate::harness::prelude::*;

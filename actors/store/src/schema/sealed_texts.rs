@@ -5,6 +5,7 @@
 //! then see the new fingerprint, and it fails if a server lives.
 
 use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
 use platform_model::tenancy::tenant_option::SECRET_KEYS;
 use tokio_postgres::{Row, Transaction};
 
@@ -176,6 +177,19 @@ pub async fn replace_key(
     Ok((replaced, rows.len() - replaced))
 }
 
+/// Lists the texts of one tenant that are sealed under the secret key.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub(crate) async fn list_of_tenant(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+) -> Result<Vec<SealedText>> {
+    let list = format!("SELECT * FROM ({LIST}) texts WHERE tenant = $2");
+    let rows = transaction.query(&list, &[&SECRET_KEYS, &tenant.as_str()]).await?;
+    rows.iter().map(sealed_text).collect()
+}
+
 /// Keeps servers from starting until the transaction ends.
 ///
 /// # Errors
@@ -213,7 +227,8 @@ fn sealed_text(row: &Row) -> Result<SealedText> {
     Ok(SealedText { kind, tenant: row.get(1), name: row.get(2), part: row.get(3), sealed: row.get(4) })
 }
 
-async fn store(transaction: &Transaction<'_>, text: &SealedText, new: &Replacement) -> Result<()> {
+/// Stores a text in the place of a sealed one. A part of a transaction.
+pub(crate) async fn store(transaction: &Transaction<'_>, text: &SealedText, new: &Replacement) -> Result<()> {
     let (tenant, name, part, sealed, hash) = (&text.tenant, &text.name, &text.part, &new.sealed, &new.hash);
     match text.kind {
         SealedKind::Option => transaction.execute(OPTION, &[tenant, name, part, sealed]).await?,

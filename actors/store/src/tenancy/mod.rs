@@ -1,6 +1,7 @@
-//! Tenants: their options, limits and usage, and the ages of their data.
+//! Tenants: their options, limits and usage, the ages of their data, and their transfer to another deployment.
 
 pub mod retention;
 pub mod tenant_limits;
 pub mod tenants;
+pub mod transfer;
 pub mod usage;

@@ -4,6 +4,7 @@
 mod catalog;
 mod lists;
 mod narrowed;
+mod transfer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ use crate::query::prepared::PreparedQueries;
 
 use crate::realtime::publications::Ended;
 use crate::realtime::signatures::Signatures;
-use crate::{Connection, Database};
+use crate::{Connection, Database, until_uncontended};
 pub(crate) use bus::Bus;
 pub use bus::CarriedOut;
 pub use changes::{Change, RightsChange};
@@ -113,6 +113,25 @@ pub(crate) async fn change_over<T>(
     // The connection is back in the pool by now: ending sessions needs connections too.
     carried_out.finished().await;
     Ok(outcome)
+}
+
+/// Runs a transaction as [`change_over`] does, and rolls it back.
+///
+/// # Errors
+/// The errors of [`change`].
+pub(crate) async fn rehearse<T>(
+    database: &Database,
+    connect: impl AsyncFn() -> Result<Connection>,
+    work: impl AsyncFn(&Transaction<'_>, &Announcements) -> Result<T>,
+) -> Result<T> {
+    let attempt = async || {
+        let mut client = connect().await?;
+        let transaction = client.transaction().await?;
+        let outcome = work(&transaction, &Announcements::new(database.signatures.clone())).await?;
+        transaction.rollback().await?;
+        Ok(outcome)
+    };
+    until_uncontended(attempt).await
 }
 
 /// The changes of one transaction, and its other publications.

@@ -22,6 +22,16 @@ pub(super) async fn created(
     in_both_logs(client, announcements, administration, tenant, ("Tenant created", Vec::new())).await
 }
 
+/// Records that a tenant was imported.
+pub(in crate::tenancy) async fn imported(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    administration: &Administration,
+    tenant: &TenantId,
+) -> Result<()> {
+    in_both_logs(client, announcements, administration, tenant, ("Tenant imported", Vec::new())).await
+}
+
 /// Records that a tenant was deleted. Its own log is gone with it.
 pub(super) async fn deleted(
     client: &impl GenericClient,

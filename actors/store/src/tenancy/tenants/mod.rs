@@ -1,6 +1,6 @@
 //! Tenants in PostgreSQL. Every server process is notified of each change that affects their users.
 
-mod audit;
+pub(super) mod audit;
 pub mod options;
 mod sub_tenants;
 
@@ -326,7 +326,8 @@ async fn delete_some(database: &Database, tenant: &TenantId, table: &str, key: &
     Ok(deleted)
 }
 
-async fn delete_contents(
+/// Deletes all rows of a tenant, except those that are deleted with the tenant itself. A part of a transaction.
+pub(super) async fn delete_contents(
     client: &impl GenericClient,
     announcements: &Announcements,
     tenant: &TenantId,

@@ -1,0 +1,118 @@
+//! The transfer of a tenant to another deployment, or to another id of the same one (Z-21): all its rows are copied out
+//! in one snapshot and copied in by one transaction, which is committed only if PostgreSQL counts the same rows with
+//! the same contents.
+//!
+//! [`tables`] says what belongs to a tenant, [`export`] and [`import`] copy it. The caller keeps the file.
+
+mod export;
+mod import;
+mod partitions;
+mod sealed;
+mod sequences;
+mod tables;
+
+use std::io::{self, BufRead};
+
+use platform_model::error::{Error, Result};
+use platform_model::id::TenantId;
+use serde::{Deserialize, Serialize};
+
+pub use export::export;
+pub use import::{Mode, import};
+pub use sequences::NUMBERED;
+pub use tables::{LEFT_COLUMNS, LEFT_TABLES};
+
+use crate::{Connection, Database};
+
+/// What a file has of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Content {
+    /// The id of the tenant.
+    pub tenant: String,
+    /// Its domain.
+    pub domain: String,
+    /// Its status. While it was suspended, nobody could write anything that the file does not have.
+    pub status: String,
+    /// Its tables; a table comes after those that its rows refer to.
+    pub tables: Vec<TableContent>,
+    /// The applications of other tenants that its rows refer to.
+    pub applications: Vec<ForeignApplication>,
+    /// The partitions that have rows of it.
+    pub partitions: Vec<String>,
+}
+
+/// The proof of one table: how many rows it has, and which ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TableContent {
+    /// The name of the table.
+    pub table: String,
+    /// Its columns, without that of the tenant.
+    pub columns: Vec<String>,
+    /// The number of rows.
+    pub rows: u64,
+    /// A digest of the rows in any order, which does not depend on the tenant's id.
+    pub digest: String,
+}
+
+/// An application of another tenant, which has another id in another deployment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForeignApplication {
+    /// The id in the deployment of the export.
+    pub id: i64,
+    /// The tenant that owns it.
+    pub owner: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The tenant that an import creates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The id.
+    pub tenant: TenantId,
+    /// The domain.
+    pub domain: String,
+}
+
+/// Where the rows of an export go.
+pub trait Output {
+    /// Begins the rows of a table.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn begin(&mut self, table: &str) -> io::Result<()>;
+
+    /// Adds a part of the rows, in the text format of `COPY`.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn write(&mut self, rows: &[u8]) -> io::Result<()>;
+}
+
+/// Where the rows of an import come from.
+pub trait Source {
+    /// Returns the rows of a table, one per line.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn rows<'a>(&'a mut self, table: &str) -> io::Result<Box<dyn BufRead + 'a>>;
+}
+
+/// How values are written, whatever the settings of the database and of its roles are.
+const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'iso_8601'; \
+    SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'";
+
+/// Returns a connection whose statements may take any time.
+async fn patient(database: &Database) -> Result<Connection> {
+    let client = database.loader().await?;
+    client.batch_execute("SET statement_timeout = 0").await?;
+    Ok(client)
+}
+
+/// Returns the error of a file that cannot be used.
+fn unusable(error: &io::Error) -> Error {
+    Error::Invalid(format!("the file cannot be used: {error}"))
+}

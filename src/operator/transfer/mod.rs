@@ -1,0 +1,99 @@
+//! A tenant in one file, which `platform admin tenant export` writes and `platform admin tenant import` reads (Z-21).
+//!
+//! The file is a ZIP archive: `manifest.json`, and one entry `<table>.copy` for each table, with its rows in the text
+//! format of `COPY` and without the id of the tenant. The manifest has the proof: the number of rows of each table and a
+//! digest of them, which PostgreSQL computes on both sides.
+
+mod export;
+mod import;
+
+use std::time::SystemTime;
+
+use platform_front::secrets::password::SecretKey;
+use platform_store::Database;
+use platform_store::schema::restoration::newest_schema;
+use platform_store::tenancy::transfer::{Content, TableContent};
+use serde::{Deserialize, Serialize};
+
+pub use export::export;
+pub use import::TenantFile;
+
+/// An error that ends the command and is printed for the operator.
+type Failure = Box<dyn std::error::Error>;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+
+/// The description of a file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    /// The version of the format.
+    format: u32,
+    /// The version of the program that wrote it.
+    program: String,
+    /// The version of the schema.
+    schema: i64,
+    /// The time of the export, RFC 3339.
+    created: String,
+    keys: Keys,
+    content: Content,
+}
+
+/// The fingerprints of the keys on which the secrets in the file depend.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Keys {
+    /// That of the secret key, which seals secrets.
+    sealing: String,
+    /// That of the key that hashes generated secrets: the secret key before its first rotation.
+    hashing: String,
+}
+
+impl Keys {
+    fn of(key: &SecretKey) -> Self {
+        Self { sealing: key.fingerprint(), hashing: key.hashing_fingerprint() }
+    }
+}
+
+impl Manifest {
+    fn of_now(key: &SecretKey, content: Content) -> Self {
+        let created = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let program = env!("CARGO_PKG_VERSION").into();
+        Self { format: FORMAT, program, schema: newest_schema(), created, keys: Keys::of(key), content }
+    }
+}
+
+/// Returns the name of the entry with the rows of a table.
+fn entry(table: &str) -> String {
+    format!("{table}.copy")
+}
+
+/// Checks that the schema of the database is the newest that this program knows.
+async fn has_own_schema(database: &Database) -> Result<(), Failure> {
+    match database.schema_version().await? {
+        Some(version) if version == newest_schema() => Ok(()),
+        Some(version) => Err(format!(
+            "the database has schema {version}, and this program {}: use the program of the servers, or upgrade them \
+             first",
+            newest_schema()
+        )
+        .into()),
+        None => Err("no server has used this database; start one first".into()),
+    }
+}
+
+/// Returns the proof for the operator: a line for each table that has rows.
+fn proof(tables: &[TableContent]) -> String {
+    let (filled, empty): (Vec<_>, Vec<_>) = tables.iter().partition(|table| table.rows > 0);
+    let width = filled.iter().map(|table| table.table.len()).max().unwrap_or_default();
+    let line =
+        |table: &&TableContent| format!("{:<width$}  {:>10}  {}\n", table.table, table.rows, table.digest);
+    let lines: String = filled.iter().map(line).collect();
+    format!("{lines}{} tables with {} rows, {} without", filled.len(), rows_of(tables), empty.len())
+}
+
+fn rows_of(tables: &[TableContent]) -> u64 {
+    tables.iter().map(|table| table.rows).sum()
+}
