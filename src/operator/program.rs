@@ -60,9 +60,7 @@ pub fn run(serve: fn(&Settings, Option<Demo>) -> Result<(), Failure>) -> ExitCod
         }),
         Command::Secrets { settings, task } => change_secrets(&settings, &task),
         Command::Transfers { settings, task } => transfer_tenant(&settings, &task),
-        Command::Servers { settings, task } => {
-            administer(&settings, async |database, _| administration::servers::perform(database, &task).await)
-        }
+        Command::Servers { settings, task } => change_servers(&settings, &task),
         Command::Backup { settings, backup } => back_up(&settings, &backup.file),
         Command::Status { settings, output, scope } => {
             return report(System::new().block_on(diagnosis::status(&settings, output, scope)));
@@ -92,6 +90,11 @@ fn relocate(store: &mut StoreSettings) {
         store.data_dir = relocation.data_dir;
         store.relocated = Some(relocation.reason);
     }
+}
+
+/// Performs `platform server`.
+fn change_servers(settings: &Settings, task: &cli::ServerTask) -> Result<(), Failure> {
+    administer(settings, async |database, _| administration::servers::perform(database, task).await)
 }
 
 /// Performs `platform admin secret`.

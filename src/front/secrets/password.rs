@@ -197,8 +197,8 @@ impl SecretKey {
         tag.is_some_and(|tag| hmac::verify(&self.hashing, secret.as_bytes(), &tag).is_ok())
     }
 
-    /// Returns a fingerprint of the key that hashes generated secrets. It differs from [`fingerprint`](Self::fingerprint)
-    /// once the key was rotated, and does not reveal the key either.
+    /// Returns a fingerprint of the key that hashes generated secrets, which does not reveal it. A rotation replaces
+    /// the secret key and keeps this one.
     pub fn hashing_fingerprint(&self) -> String {
         hex(&hmac::sign(&self.hashing, b"fingerprint of the hashing key").as_ref()[..8])
     }

@@ -100,8 +100,8 @@ pub(super) enum TenantCommand {
     Export(OnStore<TenantExport>),
     /// Create a tenant from such a file; running servers know it at once
     ///
-    /// The deployment needs the secret key of the export, because passwords depend on it. The import is one transaction,
-    /// which is committed only if each table has the rows that the file claims.
+    /// The deployment needs the secret key of the export, because passwords depend on it. The import is one
+    /// transaction, which is committed only if each table has the rows that the file claims.
     Import(OnStore<TenantImport>),
 }
 

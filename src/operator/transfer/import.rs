@@ -105,8 +105,8 @@ fn refuse_other_keys(there: &Keys, here: &Keys) -> Result<(), Failure> {
         return Ok(());
     }
     Err(format!(
-        "the passwords of devices and the secrets in the file depend on the key {}… of its deployment, and this one has \
-         {}…: nobody could log in. Import it into a deployment that was set up with a copy of that secret.key",
+        "the passwords of devices and the secrets in the file depend on the key {}… of its deployment, and this one \
+         has {}…: nobody could log in. Import it into a deployment that was set up with a copy of that secret.key",
         there.sealing, here.sealing
     )
     .into())

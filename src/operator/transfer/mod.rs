@@ -1,8 +1,8 @@
 //! A tenant in one file, which `platform admin tenant export` writes and `platform admin tenant import` reads (Z-21).
 //!
 //! The file is a ZIP archive: `manifest.json`, and one entry `<table>.copy` for each table, with its rows in the text
-//! format of `COPY` and without the id of the tenant. The manifest has the proof: the number of rows of each table and a
-//! digest of them, which PostgreSQL computes on both sides.
+//! format of `COPY` and without the id of the tenant. The manifest has the proof: the number of rows of each table and
+//! a digest of them, which PostgreSQL computes on both sides.
 
 mod export;
 mod import;

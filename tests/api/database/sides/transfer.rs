@@ -1,4 +1,4 @@
-//! What a tenant takes along when it is carried over (Z-21): everything of the cell, and what the directory has of it.
+//! A tenant that is carried over (Z-21) takes along everything that it has in the cell and in the directory.
 
 use std::collections::BTreeSet;
 use std::io;

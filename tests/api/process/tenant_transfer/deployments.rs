@@ -10,7 +10,7 @@ const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
 const CONSUMER: &str = "/notification/consumers/reader";
 const BINARIES: &str = "/inventory/binaries";
 
-/// What tenant `acme` has before it is carried over.
+/// The content of tenant `acme` before it is carried over.
 struct Acme {
     agent: String,
     pump: String,

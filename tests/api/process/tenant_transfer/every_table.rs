@@ -179,7 +179,8 @@ async fn secrets_applications_numbers_and_positions_fit_their_new_place() {
     ] {
         assert_eq!(key.sealing().open(place, &text(statement).await).as_deref(), Some(secret), "{place:?}");
     }
-    let subscribed = "SELECT string_agg(application::text, ' ' ORDER BY application) FROM subscriptions WHERE tenant = 't9'";
+    let subscribed = "SELECT string_agg(application::text, ' ' ORDER BY application) FROM subscriptions \
+        WHERE tenant = 't9'";
     assert_eq!(text(subscribed).await, "7002 8001");
     for (sequence, greatest) in [
         ("operation_ids", 5000),

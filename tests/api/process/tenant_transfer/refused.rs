@@ -1,7 +1,8 @@
-//! What is refused, and that nothing is written then.
+//! Files, tenants and outputs that are refused. Nothing is written then.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use super::every_table::{empty, filled};
 use super::*;
@@ -72,6 +73,20 @@ async fn tenants_domains_and_rows_that_are_there_already_are_refused() {
 }
 
 #[tokio::test]
+async fn ids_of_the_future_are_refused_because_new_rows_could_get_them() {
+    let (scratch, database) = (scratch(), TestDatabase::create().await);
+    let tomorrow = "INSERT INTO audit_records (tenant, id, type, activity, time, text, source, user_name, severity, \
+        changes, created_at) \
+        VALUES ('main', first_id(now() + interval '1 hour'), '', '', now(), '', '', '', 'warning', '[]', now())";
+    database.execute(tomorrow, &[]).await;
+    export(&database, scratch.path(), "main", "main.tenant");
+
+    let arguments = ["main.tenant", "--as", "t9", "--domain", "plant9.example.com"];
+    refuse(on(&database, scratch.path(), &IMPORT, &arguments), "s ahead of the clock of this database");
+    assert_eq!(database.count("tenants WHERE id = 't9'").await, 0);
+}
+
+#[tokio::test]
 async fn export_writes_a_private_file_and_never_over_another() {
     let (scratch, source) = (scratch(), TestDatabase::create().await);
     let directory = scratch.path();
@@ -98,8 +113,8 @@ async fn write_during_an_export_is_not_in_it() {
     // The export reads audit records before, and users after this table.
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("LOCK TABLE links IN ACCESS EXCLUSIVE MODE").await.unwrap();
-    let mut running =
-        on(&source, scratch.path(), &EXPORT, &["main", "--output", "main.tenant"]).spawn().unwrap();
+    let mut running = on(&source, scratch.path(), &EXPORT, &["main", "--output", "main.tenant"]);
+    let mut running = running.stdout(Stdio::null()).spawn().unwrap();
     let waiting = "SELECT 1 FROM pg_locks WHERE relation = 'links'::regclass AND NOT granted";
     until("the export at the locked table", async || !source.query(waiting, &[]).await.is_empty()).await;
     source

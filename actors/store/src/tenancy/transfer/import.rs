@@ -43,9 +43,9 @@ pub enum Mode {
     Rehearsal,
 }
 
-/// Creates a tenant from an export, and notifies every server process. `seal` seals a secret of the source for its place
-/// here. Returns the number of secrets that could not be opened. One transaction, apart from partitions, which are made
-/// before: it is rolled back unless every table has the rows that the file claims.
+/// Creates a tenant from an export, and notifies every server process. `seal` seals a secret of the source for its
+/// place here. Returns the number of secrets that could not be opened. One transaction, apart from partitions, which
+/// are made before: it is rolled back unless every table has the rows that the file claims.
 ///
 /// # Errors
 /// `Duplicate` for a tenant or a domain that exists; `Invalid` for a file that does not fit this deployment, or that
@@ -126,8 +126,8 @@ impl Import<'_> {
         let lead = Duration::from_millis(lead.try_into().unwrap_or_default());
         if lead > LONGEST_LEAD {
             return Err(Error::Invalid(format!(
-                "the newest ids of the tenant are {} s ahead of the clock of this database, so new rows could get them; \
-                 correct the clocks, or import the file that much later",
+                "the newest ids of the tenant are {} s ahead of the clock of this database, so new rows could get \
+                 them; correct the clocks, or import the file that much later",
                 lead.as_secs()
             )));
         }
@@ -159,8 +159,8 @@ impl Import<'_> {
         match differs {
             None if here == there => Ok(tables),
             differs => Err(Error::Invalid(format!(
-                "the file has other tables or columns than this database, beginning with {}; import it with the program \
-                 that wrote it",
+                "the file has other tables or columns than this database, beginning with {}; import it with the \
+                 program that wrote it",
                 differs.map_or("their order", |(name, _)| *name)
             ))),
         }

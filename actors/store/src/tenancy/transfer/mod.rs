@@ -24,7 +24,7 @@ pub use tables::{LEFT_COLUMNS, LEFT_TABLES};
 
 use crate::{Connection, Database};
 
-/// What a file has of a tenant.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Content {
@@ -77,7 +77,7 @@ pub struct Target {
     pub domain: String,
 }
 
-/// Where the rows of an export go.
+/// A file to which an export writes.
 pub trait Output {
     /// Begins the rows of a table.
     ///
@@ -92,7 +92,7 @@ pub trait Output {
     fn write(&mut self, rows: &[u8]) -> io::Result<()>;
 }
 
-/// Where the rows of an import come from.
+/// A file from which an import reads.
 pub trait Source {
     /// Returns the rows of a table, one per line.
     ///
@@ -102,8 +102,8 @@ pub trait Source {
 }
 
 /// How values are written, whatever the settings of the database and of its roles are.
-const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'iso_8601'; \
-    SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'";
+const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; \
+    SET LOCAL IntervalStyle = 'iso_8601'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'";
 
 /// Returns a connection whose statements may take any time.
 async fn patient(database: &Database) -> Result<Connection> {

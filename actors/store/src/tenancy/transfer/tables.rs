@@ -1,5 +1,5 @@
-//! The tables that belong to a tenant, from the catalog of the database, so that none is forgotten. What is left behind
-//! is named here, with the reason.
+//! The tables that belong to a tenant, from the catalog of the database, so that none is forgotten. Those that stay
+//! behind are named here, with the reason.
 
 use std::collections::HashMap;
 
