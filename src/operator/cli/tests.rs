@@ -214,7 +214,7 @@ fn export_and_import_name_tenant_and_file() {
         task,
         TransferTask::Import(TenantImport { file: "p.tenant".into(), id, domain, dry_run: true })
     );
-    for line in ["export plant7", "export Plant7 --output f", "import", "import f --as Plant8"] {
+    for line in ["export plant7", "export plant/7 --output f", "import", "import f --as plant/8"] {
         assert!(parsed(&format!("platform admin tenant {line}"), &[]).is_err(), "{line}");
     }
 }
