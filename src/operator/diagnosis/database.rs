@@ -14,7 +14,7 @@ use platform_store::{Connections, Database, libpq_environment};
 
 use super::machine::{OLDEST_POSTGRES, seconds_ahead};
 use super::{Finding, bus};
-use crate::embedded_postgres::{holds_database, running_database_url};
+use crate::embedded_postgres::{client_program, holds_database, running_database_url};
 
 const DATABASE: &str = "database";
 const SCHEMA: &str = "schema";
@@ -56,22 +56,13 @@ pub(super) async fn facts(settings: &Settings) -> Vec<Finding> {
 
 /// Returns the checks that `platform doctor` makes of the database.
 pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
-    let database = match database_of(settings) {
-        Ok(database) => database,
-        Err(Absent::Idle(told)) => return vec![Finding::unknown(DATABASE, told)],
-        Err(Absent::Unreachable(told)) => {
-            return vec![Finding::fault(DATABASE, told, "correct --database-url, or start PostgreSQL")];
-        }
-    };
-    let postgres = match database.describe_postgres().await {
-        Ok(postgres) => postgres,
-        Err(error) => {
-            let remedy = "start PostgreSQL, and see that --database-url names it and its user may log in";
-            return vec![Finding::fault(DATABASE, error.to_string(), remedy)];
-        }
+    let (database, postgres) = match described(settings).await {
+        Ok(found) => found,
+        Err(finding) => return [finding].into_iter().chain(backups(settings, OLDEST_POSTGRES)).collect(),
     };
     let mut findings = vec![version(&postgres, settings), durability(&postgres), clock(&postgres)];
     findings.extend(encryption(&postgres, &mode_of(settings)));
+    findings.extend(backups(settings, postgres.major.try_into().unwrap_or(OLDEST_POSTGRES)));
     findings.extend(bus::check(&database, &postgres).await);
     let servers = list_servers(&database).await.unwrap_or_default();
     findings.push(connections(&postgres, &servers));
@@ -89,6 +80,21 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     findings.push(schema(version));
     findings.extend(gone(&servers));
     findings
+}
+
+/// Returns the database with its description, or why it has none.
+async fn described(settings: &Settings) -> std::result::Result<(Database, Postgres), Finding> {
+    let database = database_of(settings).map_err(|absent| match absent {
+        Absent::Idle(told) => Finding::unknown(DATABASE, told),
+        Absent::Unreachable(told) => {
+            Finding::fault(DATABASE, told, "correct --database-url, or start PostgreSQL")
+        }
+    })?;
+    let postgres = database.describe_postgres().await.map_err(|error| {
+        let remedy = "start PostgreSQL, and see that --database-url names it and its user may log in";
+        Finding::fault(DATABASE, error.to_string(), remedy)
+    })?;
+    Ok((database, postgres))
 }
 
 fn database_of(settings: &Settings) -> std::result::Result<Database, Absent> {
@@ -123,6 +129,13 @@ fn version(postgres: &Postgres, settings: &Settings) -> Finding {
         return Finding::fault(DATABASE, told, remedy);
     }
     Finding::good(DATABASE, told)
+}
+
+/// Checks that there is a `pg_dump` for `platform backup`, of this version of PostgreSQL or newer.
+pub(super) fn backups(settings: &Settings, version: u32) -> Option<Finding> {
+    let found = client_program("pg_dump", settings.store.postgres_bin_dir.as_deref(), version);
+    let error = found.err()?;
+    Some(Finding::warning("backup", error.to_string(), "install the client programs of PostgreSQL"))
 }
 
 fn durability(postgres: &Postgres) -> Finding {

@@ -14,7 +14,7 @@ use platform_front::tls;
 use rustix::fs::statvfs;
 
 use super::Finding;
-use crate::embedded_postgres::{client_program, holds_database};
+use crate::embedded_postgres::holds_database;
 use crate::open_files::raise_limit;
 use crate::settings_check;
 
@@ -32,7 +32,6 @@ pub(super) fn check(settings: &Settings) -> Vec<Finding> {
     findings.extend(risks.map(|risk| Finding::warning("settings", risk.told, risk.remedy)));
     findings.extend(disk(settings));
     findings.extend(certificate(settings));
-    findings.extend(backups(settings));
     findings
 }
 
@@ -121,14 +120,6 @@ fn certificate(settings: &Settings) -> Option<Finding> {
     } else {
         Finding::good(SUBJECT, told)
     })
-}
-
-/// Checks that there is a `pg_dump` for `platform backup`, of the version of the database or newer.
-fn backups(settings: &Settings) -> Option<Finding> {
-    const SUBJECT: &str = "backup";
-    let found = client_program("pg_dump", settings.store.postgres_bin_dir.as_deref(), OLDEST_POSTGRES);
-    let error = found.err()?;
-    Some(Finding::warning(SUBJECT, error.to_string(), "install the client programs of PostgreSQL"))
 }
 
 /// Returns by how many seconds the first clock is ahead of this machine's.

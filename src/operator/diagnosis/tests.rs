@@ -153,6 +153,20 @@ fn connection_to_another_machine_should_be_encrypted_and_checked() {
 }
 
 #[test]
+fn program_for_backups_must_not_be_older_than_the_database() {
+    use std::os::unix::fs::PermissionsExt;
+    let (mut settings, directory) = settings(|_| {});
+    let program = directory.path().join("pg_dump");
+    std::fs::write(&program, "#!/bin/sh\necho 'pg_dump (PostgreSQL) 15.8'\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    settings.store.postgres_bin_dir = Some(directory.path().to_owned());
+    for (version, state) in [(14, None), (15, None), (16, Some(State::Warning))] {
+        let finding = database::backups(&settings, version);
+        assert_eq!(finding.map(|finding| finding.state), state, "{version}");
+    }
+}
+
+#[test]
 fn queue_of_notifications_is_judged_by_its_fill() {
     for (share, state) in
         [(0.0, State::Good), (0.09, State::Good), (0.1, State::Warning), (0.5, State::Fault)]
