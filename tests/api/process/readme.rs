@@ -52,6 +52,7 @@ documents! {
     blocks_about_identity_print_what_is_shown: "docs/guide/identity.md",
     blocks_about_modules_print_what_is_shown: "docs/guide/modules.md",
     blocks_about_operation_print_what_is_shown: "docs/guide/operation.md",
+    blocks_about_growing_print_what_is_shown: "docs/guide/growing.md",
     blocks_about_the_command_line_print_what_is_shown: "docs/guide/command-line.md",
     blocks_about_the_console_print_what_is_shown: "docs/guide/console.md",
     blocks_about_the_demo_print_what_is_shown: "docs/guide/demo.md",
