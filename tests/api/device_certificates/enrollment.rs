@@ -132,6 +132,7 @@ async fn device_gets_a_certificate_and_renews_it() {
 async fn authorities_are_published_and_verify_what_they_issued() {
     let https = Https::start(1).await;
     assert_eq!(https.client().get(&format!("{EST}/cacerts")).await.status, 404);
+    https.admin().get("/certificate-authority").await.expect(404);
     prepare(&https, "pump-1").await;
     let device = Device::new(&https, "pump-1", "EC");
     device.keep(&device.enroll(PASSWORD).await);

@@ -71,7 +71,10 @@ impl Fixture {
             (Who::Admin as u8, server.admin()),
         ]);
         run_everywhere(&server, MICROSERVICE).await;
-        let authority = server.admin().create("/certificate-authority", &json!({})).await;
+        // Both tenants have one before the first row, because a row makes one for each caller who may.
+        callers[&(Who::OtherTenant as u8)].create("/certificate-authority", &json!({})).await;
+        let named = json!({"name": format!("{SECRET} authority")});
+        let authority = server.admin().create("/certificate-authority", &named).await;
         let authority = authority["fingerprint"].as_str().unwrap().to_owned();
         Self { callers, made: AtomicU32::new(0), authority, server }
     }
