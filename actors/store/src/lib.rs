@@ -236,6 +236,14 @@ impl Database {
         self.take(&self.devices).await
     }
 
+    /// Returns a connection as [`loader`](Self::loader) does, whose statements may take any time. It is for commands,
+    /// because the connection stays so.
+    pub(crate) async fn patient_loader(&self) -> Result<Connection> {
+        let client = self.loader().await?;
+        client.batch_execute("SET statement_timeout = 0").await?;
+        Ok(client)
+    }
+
     async fn take(&self, shared: &Shared) -> Result<Connection> {
         self.ensure_reachable()?;
         shared.take().await

@@ -88,8 +88,8 @@ pub async fn create(
                 .into(),
         );
     }
-    if !to_stdout && target.try_exists()? {
-        return Err(format!("{} exists already; choose another name", target.display()).into());
+    if !to_stdout {
+        refuse_existing(target)?;
     }
     let Some(schema) = database.schema_version().await? else {
         return Err("no server has used this database, so there is nothing to back up".into());
@@ -117,8 +117,7 @@ pub async fn create(
     is_unchanged(database, schema).await?;
     file.as_file().sync_all()?;
     let size = file.as_file().metadata()?.len();
-    file.persist_noclobber(target)
-        .map_err(|e| format!("{} cannot be made: {}", target.display(), e.error))?;
+    give_name(file, target)?;
     Ok(format!("{} {}", target.display(), described(size)))
 }
 
@@ -201,6 +200,21 @@ fn ended(name: &str, mut child: Child) -> Result<(), Failure> {
     }
     let status = child.wait()?;
     if status.success() { Ok(()) } else { Err(format!("{name} failed ({status}): {}", said.trim()).into()) }
+}
+
+/// Refuses to write a file that exists.
+pub(crate) fn refuse_existing(target: &Path) -> Result<(), Failure> {
+    if target.try_exists()? {
+        return Err(format!("{} exists already; choose another name", target.display()).into());
+    }
+    Ok(())
+}
+
+/// Gives a file of [`unfinished_beside`] its name, unless another file has got it meanwhile.
+pub(crate) fn give_name(file: NamedTempFile, target: &Path) -> Result<(), Failure> {
+    let named = file.persist_noclobber(target);
+    named.map_err(|failed| format!("{} cannot be made: {}", target.display(), failed.error))?;
+    Ok(())
 }
 
 /// Creates a file of mode 600 in the directory of `target`. It is locked while it is open, and deleted unless it is

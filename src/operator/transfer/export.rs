@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::{Failure, MANIFEST, Manifest, entry, has_own_schema, proof};
-use crate::backup::unfinished_beside;
+use crate::backup::{give_name, refuse_existing, unfinished_beside};
 use crate::cli::TenantExport;
 
 /// Writes a tenant to a file and returns the message for the operator. The file has mode 600 and gets its name when it
@@ -36,9 +36,7 @@ pub async fn export(
             "the file has password hashes and is not written to the standard output; name a file".into()
         );
     }
-    if target.try_exists()? {
-        return Err(format!("{} exists already; choose another name", target.display()).into());
-    }
+    refuse_existing(target)?;
     has_own_schema(database).await?;
     let key = secret_key::existing(store, database).await?;
     let mut file = unfinished_beside(target)?;
@@ -56,8 +54,7 @@ pub async fn export(
         tenant.as_str(),
     )
     .await?;
-    file.persist_noclobber(target)
-        .map_err(|e| format!("{} cannot be made: {}", target.display(), e.error))?;
+    give_name(file, target)?;
     let Manifest { schema, content, .. } = &manifest;
     Ok(format!("{}\n{} ({size} bytes, schema {schema})", proof(&content.tables), target.display()))
 }

@@ -54,8 +54,7 @@ impl Restoration {
     /// # Errors
     /// `Unavailable` or `Database`.
     pub async fn begin(database: &Database) -> Result<Option<Self>> {
-        let client = database.loader().await?;
-        client.batch_execute("SET statement_timeout = 0").await?;
+        let client = database.patient_loader().await?;
         let lock = "SELECT pg_try_advisory_lock($1)";
         let locked: bool = client.query_one(lock, &[&migrations::ADVISORY_LOCK]).await?.get(0);
         Ok(locked.then_some(Self { client }))
@@ -115,7 +114,12 @@ impl Restoration {
     /// # Errors
     /// `Database`.
     pub async fn leave_room_in_journals(&self) -> Result<()> {
-        self.run(LEAVE_ROOM).await
+        // A schema of an earlier version has no journals.
+        let has_journals = "SELECT to_regclass('journals') IS NOT NULL";
+        if self.client.query_one(has_journals, &[]).await?.get(0) {
+            self.client.execute(LEAVE_ROOM, &[&None::<&str>]).await?;
+        }
+        Ok(())
     }
 
     /// Puts the content that was set aside back in its place.

@@ -147,8 +147,7 @@ pub async fn replace_key(
     old: OldTexts,
     replace: impl Fn(&SealedText) -> Option<Replacement>,
 ) -> Result<(usize, usize)> {
-    let mut client = database.loader().await?;
-    client.batch_execute("SET statement_timeout = 0").await?;
+    let mut client = database.patient_loader().await?;
     let transaction = client.transaction().await?;
     refuse_servers(&transaction).await?;
     if old == OldTexts::Lost {

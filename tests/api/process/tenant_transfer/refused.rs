@@ -1,4 +1,4 @@
-//! Files, tenants and outputs that are refused. Nothing is written then.
+//! The commands refuse damaged files, tenants that exist, and outputs that they cannot use, and write nothing then.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

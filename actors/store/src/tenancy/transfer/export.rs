@@ -7,7 +7,7 @@ use platform_model::error::{Error, Noun, Result};
 use platform_model::id::TenantId;
 use tokio_postgres::{IsolationLevel, Row};
 
-use super::{Content, FORMAT, ForeignApplication, Output, partitions, patient, tables, unusable};
+use super::{Content, FORMAT, ForeignApplication, Output, partitions, tables, unusable};
 use crate::Database;
 
 const LIST_APPLICATIONS: &str =
@@ -19,7 +19,7 @@ const LIST_APPLICATIONS: &str =
 /// # Errors
 /// `NotFound`; `Invalid` if the output cannot be written; `Unavailable` or `Database`.
 pub async fn export(database: &Database, tenant: &TenantId, output: &mut impl Output) -> Result<Content> {
-    let mut client = patient(database).await?;
+    let mut client = database.patient_loader().await?;
     let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = moment.start().await?;
     transaction.batch_execute(FORMAT).await?;

@@ -14,7 +14,7 @@ use tokio::time::{Duration, sleep};
 use tokio_postgres::CopyInSink;
 
 use super::tables::{Table, list_tables};
-use super::{Content, FORMAT, Source, Target, partitions, patient, sealed, sequences, unusable};
+use super::{Content, FORMAT, Source, Target, partitions, sealed, sequences, unusable};
 use crate::Database;
 use crate::realtime::announcements::{Announcements, Change, change_over, rehearse};
 use crate::schema::sealed_texts::{Replacement, SealedText};
@@ -24,7 +24,7 @@ const FIND_TAKEN: &str = include_str!("../../../../../sql/queries/tenant_transfe
 const FIND_APPLICATION: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/find_application.sql");
 const FIND_LEAD: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_lead.sql");
-const LEAVE_ROOM: &str = include_str!("../../../../../sql/queries/tenant_transfer/leave_room.sql");
+const LEAVE_ROOM: &str = include_str!("../../../../../sql/queries/journals/leave_room.sql");
 
 /// The size of a part that is sent to PostgreSQL.
 const PART: usize = 1 << 16;
@@ -59,7 +59,7 @@ pub async fn import(
     seal: &dyn Fn(&SealedText, &SealedText) -> Option<Replacement>,
 ) -> Result<usize> {
     let import = Import { content, target, seal };
-    let connect = async || patient(database).await;
+    let connect = async || database.patient_loader().await;
     let work = async |transaction: &Transaction<'_>, announcements: &Announcements| {
         let closed = import.run(transaction, announcements, source).await?;
         tenants::audit::imported(transaction, announcements, by, &target.tenant).await?;
@@ -120,7 +120,7 @@ impl Import<'_> {
     async fn settle(&self, transaction: &Transaction<'_>) -> Result<()> {
         let tenant = &self.target.tenant;
         if self.content.status == "ACTIVE" {
-            transaction.execute(LEAVE_ROOM, &[&tenant.as_str()]).await?;
+            transaction.execute(LEAVE_ROOM, &[&Some(tenant.as_str())]).await?;
         }
         let lead: i64 = transaction.query_one(FIND_LEAD, &[&tenant.as_str()]).await?.get(0);
         let lead = Duration::from_millis(lead.try_into().unwrap_or_default());

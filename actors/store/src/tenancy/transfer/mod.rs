@@ -13,7 +13,7 @@ mod tables;
 
 use std::io::{self, BufRead};
 
-use platform_model::error::{Error, Result};
+use platform_model::error::Error;
 use platform_model::id::TenantId;
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,6 @@ pub use export::export;
 pub use import::{Mode, import};
 pub use sequences::NUMBERED;
 pub use tables::{LEFT_COLUMNS, LEFT_TABLES};
-
-use crate::{Connection, Database};
 
 /// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,13 +102,6 @@ pub trait Source {
 /// How values are written, whatever the settings of the database and of its roles are.
 const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; \
     SET LOCAL IntervalStyle = 'iso_8601'; SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex'";
-
-/// Returns a connection whose statements may take any time.
-async fn patient(database: &Database) -> Result<Connection> {
-    let client = database.loader().await?;
-    client.batch_execute("SET statement_timeout = 0").await?;
-    Ok(client)
-}
 
 /// Returns the error of a file that cannot be used.
 fn unusable(error: &io::Error) -> Error {
