@@ -513,7 +513,7 @@ export type TenantLimits = {
     journalBytes: TenantLimit;
   };
 };
-export type TenantStatus = "ACTIVE" | "SUSPENDED";
+export type TenantStatus = "ACTIVE" | "SUSPENDED" | "MOVED";
 export type TenantStorage = {
   self: Link;
   tenantId: string;

@@ -104,7 +104,7 @@ fn change_secrets(settings: &Settings, task: &cli::SecretTask) -> Result<(), Fai
     })
 }
 
-/// Performs `platform admin tenant export` and `platform admin tenant import`.
+/// Performs `platform admin tenant export`, `platform admin tenant import` and `platform admin tenant move`.
 fn transfer_tenant(settings: &Settings, task: &cli::TransferTask) -> Result<(), Failure> {
     match task {
         cli::TransferTask::Export(export) => on_database(settings, async |database, _| {
@@ -117,6 +117,10 @@ fn transfer_tenant(settings: &Settings, task: &cli::TransferTask) -> Result<(), 
                 Box::pin(file.import(&settings.store, database, import)).await
             })
         }
+        cli::TransferTask::Move(relocation) => on_database(settings, async |database, _| {
+            let target = database_of_command(relocation.target()?.as_str(), settings)?;
+            Box::pin(transfer::relocate(&settings.store, database, &target, relocation)).await
+        }),
     }
 }
 
@@ -220,7 +224,7 @@ fn connected(
     command: impl AsyncFnOnce(&Database, &str) -> Result<String, Failure>,
 ) -> Result<(), Failure> {
     let done = System::new().block_on(async {
-        let database = Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())?;
+        let database = database_of_command(url, settings)?;
         let result = command(&database, url).await?;
         if !result.is_empty() {
             print(format!("{result}\n").as_bytes())?;
@@ -232,6 +236,11 @@ fn connected(
         postgres.stop();
     }
     done
+}
+
+/// Returns a database with the few connections that a command needs.
+fn database_of_command(url: &str, settings: &Settings) -> platform_model::error::Result<Database> {
+    Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())
 }
 
 /// Returns the error for a command whose `--data-dir` contains no database that a server created.

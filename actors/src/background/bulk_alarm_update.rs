@@ -107,7 +107,7 @@ impl BulkAlarmUpdate {
                 Some(CONTENTION_DELAY)
             }
             Err(Error::Contended) => Some(CONTENTION_DELAY),
-            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull | Error::Moving(_)) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 let held = &self.held;
                 tracing::error!(tenant.id = %held.tenant, bulk_alarm_update.id = held.id, %error,

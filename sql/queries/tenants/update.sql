@@ -1,6 +1,6 @@
 -- Updates only the members of a PUT and returns also the previous status, domain and right to create tenants.
 WITH before AS (
-    SELECT b.id, b.status, b.domain, b.allow_create_tenants
+    SELECT b.id, CASE WHEN b.moved_at IS NULL THEN b.status ELSE 'MOVED' END AS status, b.domain, b.allow_create_tenants
     FROM tenants b
     WHERE b.id = $2
         -- The tenant of the installation manages all tenants, another one those that it created.
@@ -21,6 +21,7 @@ SET
 FROM before
 WHERE t.id = before.id
 RETURNING
-    t.id, t.domain, t.company, t.contact_name, t.contact_phone, t.admin_name, t.admin_email, t.status,
+    t.id, t.domain, t.company, t.contact_name, t.contact_phone, t.admin_name, t.admin_email,
+    CASE WHEN t.moved_at IS NULL THEN t.status ELSE 'MOVED' END,
     t.allow_create_tenants, t.storage_limit_per_device, t.custom_properties, t.parent, t.created_at,
     before.status, before.domain, before.allow_create_tenants

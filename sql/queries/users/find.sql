@@ -1,6 +1,7 @@
 -- Returns users for authentication: roles and permissions held directly, followed by those of their groups.
 SELECT
-    u.tenant, u.name, u.password_hash, u.enabled, t.status,
+    u.tenant, u.name, u.password_hash, u.enabled,
+    CASE WHEN t.moved_at IS NULL THEN t.status ELSE 'MOVED' END,
     u.roles || ARRAY(
         SELECT unnest(g.roles)
         FROM group_members m

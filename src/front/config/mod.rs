@@ -306,13 +306,8 @@ impl StoreSettings {
         let (Some(file), Some(url)) = (&self.database_password_file, &self.database_url) else {
             return Ok(());
         };
-        let refused = |why: String| format!("--database-password-file {}: {why}", file.display());
-        let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
-        let password = text.lines().next().unwrap_or_default();
-        if password.is_empty() {
-            return Err(refused("the first line has no password".into()));
-        }
-        self.database_url = Some(url.with_password(password).map_err(refused)?);
+        let url = url.with_password_in(file);
+        self.database_url = Some(url.map_err(|why| format!("--database-password-file {why}"))?);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The types of settings. They are constructed by parsing, so every value is valid.
 
+use std::path::Path;
 use std::{
     fmt,
     net::{IpAddr, SocketAddr},
@@ -50,13 +51,26 @@ impl DatabaseUrl {
         &self.0
     }
 
+    /// Returns the connection string with the password in the first line of a file.
+    ///
+    /// # Errors
+    /// The name of the file and the cause: it cannot be read, or the connection string has a password already.
+    pub fn with_password_in(&self, file: &Path) -> Result<Self, String> {
+        let refused = |why: String| format!("{}: {why}", file.display());
+        let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
+        match text.lines().next().unwrap_or_default() {
+            "" => Err(refused("the first line has no password".into())),
+            password => self.with_password(password).map_err(refused),
+        }
+    }
+
     /// Returns the connection string with a password.
     ///
     /// # Errors
     /// It has one already.
-    pub(super) fn with_password(&self, password: &str) -> Result<Self, String> {
+    fn with_password(&self, password: &str) -> Result<Self, String> {
         if platform_store::holds_password(&self.0).map_err(|error| error.to_string())? {
-            return Err("--database-url has a password, too".into());
+            return Err("the connection string has a password, too".into());
         }
         if self.0.contains("://") {
             let separator = if self.0.contains('?') { '&' } else { '?' };

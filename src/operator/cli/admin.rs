@@ -7,7 +7,7 @@ use platform_front::config::{self, Password, Settings, StoreSettings};
 use super::applications::ApplicationCommand;
 use super::secrets::SecretCommand;
 use super::tokens::{LimitsCommand, TokenCommand};
-use super::transfers::{TenantExport, TenantImport, TransferTask};
+use super::transfers::{TenantExport, TenantImport, TenantMove, TransferTask};
 use super::{Command, OnStore};
 
 /// Arguments of `platform admin tenant create`.
@@ -103,6 +103,13 @@ pub(super) enum TenantCommand {
     /// The deployment needs the secret key of the export, because passwords depend on it. The import is one
     /// transaction, which is committed only if each table has the rows that the file claims.
     Import(OnStore<TenantImport>),
+    /// Move a tenant to the database of another deployment while it is used
+    ///
+    /// Its rows are copied while it is used. Then its writes get 503 for some seconds, the last rows are copied, and
+    /// both sides prove that they have the same ones. Afterwards all its requests get 503 here, so clients that try
+    /// again arrive there when its domain leads there. Both deployments need the same secret key. A command that was
+    /// killed is run again.
+    Move(OnStore<TenantMove>),
 }
 
 #[derive(Debug, Subcommand)]
@@ -128,6 +135,9 @@ impl AdminCommand {
             }
             Self::Tenant(TenantCommand::Import(OnStore { arguments, store })) => {
                 Command::Transfers { settings: settings(store)?, task: TransferTask::Import(arguments) }
+            }
+            Self::Tenant(TenantCommand::Move(OnStore { arguments, store })) => {
+                Command::Transfers { settings: settings(store)?, task: TransferTask::Move(arguments) }
             }
             Self::User(UserCommand::Create(OnStore { arguments, store })) => {
                 Command::UserCreate { settings: settings(store)?, user: arguments }

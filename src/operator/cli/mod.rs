@@ -37,7 +37,7 @@ pub use servers::{Output, ServerChoice, ServerEvict, ServerList, ServerTask};
 pub use tokens::{
     ClientCreate, ClientDelete, ClientList, LimitsSet, LimitsTokenCreate, LimitsTokenDelete, TokenTask,
 };
-pub use transfers::{TenantExport, TenantImport, TransferTask};
+pub use transfers::{TenantExport, TenantImport, TenantMove, TransferTask};
 
 use crate::client;
 

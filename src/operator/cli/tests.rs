@@ -214,7 +214,21 @@ fn export_and_import_name_tenant_and_file() {
         task,
         TransferTask::Import(TenantImport { file: "p.tenant".into(), id, domain, dry_run: true })
     );
-    for line in ["export plant7", "export plant/7 --output f", "import", "import f --as plant/8"] {
+
+    let line = "platform admin tenant move plant7 --to postgres://u@h/d --undo";
+    let Ok(Command::Transfers { task: TransferTask::Move(relocation), .. }) = parsed(line, &[]) else {
+        panic!("refused")
+    };
+    assert_eq!((&*relocation.id, relocation.to.as_str()), ("plant7", "postgres://u@h/d"));
+    assert_eq!((relocation.undo, relocation.dry_run), (true, false));
+    for line in [
+        "export plant7",
+        "export plant/7 --output f",
+        "import",
+        "import f --as plant/8",
+        "move plant7",
+        "move plant7 --to postgres://u@h/d --undo --dry-run",
+    ] {
         assert!(parsed(&format!("platform admin tenant {line}"), &[]).is_err(), "{line}");
     }
 }

@@ -1,17 +1,19 @@
-//! The commands `admin tenant export` and `admin tenant import`.
+//! The commands `admin tenant export`, `admin tenant import` and `admin tenant move`.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use platform_front::config;
+use platform_front::config::{self, DatabaseUrl};
 
-/// A command for the file of a tenant.
+/// A command that takes a tenant elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferTask {
     /// Write the file.
     Export(TenantExport),
     /// Create a tenant from it.
     Import(TenantImport),
+    /// Move a tenant without a file.
+    Move(TenantMove),
 }
 
 /// Arguments of `platform admin tenant export`.
@@ -39,4 +41,35 @@ pub struct TenantImport {
     /// Do everything, and undo it at the end
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Arguments of `platform admin tenant move`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct TenantMove {
+    /// Id of the tenant
+    #[arg(value_parser = config::tenant_id)]
+    pub id: String,
+    /// Database of the other deployment, written like --database-url
+    #[arg(long, value_name = "URL")]
+    pub to: DatabaseUrl,
+    /// File with the password for --to in its first line, which no other user of this machine can see
+    #[arg(long, value_name = "FILE")]
+    pub to_password_file: Option<PathBuf>,
+    /// Copy everything, compare it, and undo it at the end; the tenant is used as before
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Let the tenant be used here again; refused if the other deployment has it
+    #[arg(long, conflicts_with = "dry_run")]
+    pub undo: bool,
+}
+
+impl TenantMove {
+    /// Returns the connection string of the other database.
+    ///
+    /// # Errors
+    /// The file with the password cannot be used.
+    pub fn target(&self) -> Result<DatabaseUrl, String> {
+        let Some(file) = &self.to_password_file else { return Ok(self.to.clone()) };
+        self.to.with_password_in(file).map_err(|why| format!("--to-password-file {why}"))
+    }
 }

@@ -7,20 +7,19 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use platform_front::config::StoreSettings;
-use platform_front::secrets::password::SecretKey;
 use platform_front::secrets::secret_key;
 use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::tenancy::tenant::parse_domain;
 use platform_store::Database;
 use platform_store::schema::restoration::newest_schema;
-use platform_store::schema::sealed_texts::{Replacement, SealedText};
 use platform_store::tenancy::transfer::{self, Mode, Source, TableContent, Target};
 use tokio::sync::Mutex;
 use zip::ZipArchive;
 
-use super::{FORMAT, Failure, Keys, MANIFEST, Manifest, entry, has_own_schema, proof};
+use super::{
+    FORMAT, Failure, Keys, MANIFEST, Manifest, entry, has_own_schema, proof, refuse_other_keys, sealed_again,
+};
 use crate::administration::by_operator;
-use crate::administration::secrets::place_of;
 use crate::cli::TenantImport;
 
 /// The greatest size in bytes of a manifest.
@@ -92,24 +91,6 @@ impl TenantFile {
         told += &format!("{tenant} ({domain}) {done} imported from {from} of {created}, {}", content.status);
         Ok(told)
     }
-}
-
-/// Seals a secret for its place here.
-fn sealed_again(key: &SecretKey, there: &SealedText, here: &SealedText) -> Option<Replacement> {
-    let opened = key.sealing().open(place_of(there), &there.sealed)?;
-    Some(Replacement { sealed: key.sealing().seal(place_of(here), &opened), hash: None })
-}
-
-fn refuse_other_keys(there: &Keys, here: &Keys) -> Result<(), Failure> {
-    if there == here {
-        return Ok(());
-    }
-    Err(format!(
-        "the passwords of devices and the secrets in the file depend on the key {}… of its deployment, and this one \
-         has {}…: nobody could log in. Import it into a deployment that was set up with a copy of that secret.key",
-        there.sealing, here.sealing
-    )
-    .into())
 }
 
 /// The archive that is read.

@@ -1,4 +1,5 @@
-//! A tenant in one file, which `platform admin tenant export` writes and `platform admin tenant import` reads (Z-21).
+//! A tenant that is taken to another deployment: by `platform admin tenant move` (Z-22), or in one file, which
+//! `platform admin tenant export` writes and `platform admin tenant import` reads (Z-21).
 //!
 //! The file is a ZIP archive: `manifest.json`, and one entry `<table>.copy` for each table, with its rows in the text
 //! format of `COPY` and without the id of the tenant. The manifest has the proof: the number of rows of each table and
@@ -6,17 +7,22 @@
 
 mod export;
 mod import;
+mod relocation;
 
 use std::time::SystemTime;
 
 use platform_front::secrets::password::SecretKey;
 use platform_store::Database;
 use platform_store::schema::restoration::newest_schema;
+use platform_store::schema::sealed_texts::{Replacement, SealedText};
 use platform_store::tenancy::transfer::{Content, TableContent};
 use serde::{Deserialize, Serialize};
 
+use crate::administration::secrets::place_of;
+
 pub use export::export;
 pub use import::TenantFile;
+pub use relocation::relocate;
 
 /// An error that ends the command and is printed for the operator.
 type Failure = Box<dyn std::error::Error>;
@@ -96,4 +102,22 @@ fn proof(tables: &[TableContent]) -> String {
 
 fn rows_of(tables: &[TableContent]) -> u64 {
     tables.iter().map(|table| table.rows).sum()
+}
+
+/// Seals a secret for its place here.
+fn sealed_again(key: &SecretKey, there: &SealedText, here: &SealedText) -> Option<Replacement> {
+    let opened = key.sealing().open(place_of(there), &there.sealed)?;
+    Some(Replacement { sealed: key.sealing().seal(place_of(here), &opened), hash: None })
+}
+
+fn refuse_other_keys(there: &Keys, here: &Keys) -> Result<(), Failure> {
+    if there == here {
+        return Ok(());
+    }
+    Err(format!(
+        "the passwords of devices and the secrets of the tenant depend on the key {}… of its deployment, and this one \
+         has {}…: nobody could log in. Choose a deployment that was set up with a copy of that secret.key",
+        there.sealing, here.sealing
+    )
+    .into())
 }

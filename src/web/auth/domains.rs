@@ -27,7 +27,7 @@ pub(super) struct Domains {
 struct DomainTable {
     by_domain: HashMap<String, TenantId>,
     ids: HashSet<String>,
-    suspended: HashSet<TenantId>,
+    inactive: HashMap<TenantId, TenantStatus>,
 }
 
 impl Domains {
@@ -65,10 +65,14 @@ impl Domains {
     }
 
     /// Returns the tenant that serves requests without credentials (W-17): that of [`Domains::tenant_of`],
-    /// unless it is suspended.
+    /// unless it is suspended or has moved.
     pub(super) async fn tenant_of_visitors(&self, host: &str) -> Result<TenantId> {
         let tenant = self.tenant_of(host).await?;
-        if self.known().await?.suspended.contains(&tenant) { Err(ApiError::suspended()) } else { Ok(tenant) }
+        match self.known().await?.inactive.get(&tenant) {
+            None | Some(TenantStatus::Active) => Ok(tenant),
+            Some(TenantStatus::Suspended) => Err(ApiError::suspended()),
+            Some(TenantStatus::Moved) => Err(ApiError::Moved),
+        }
     }
 
     /// Returns whether a host is the domain of this tenant.
@@ -97,8 +101,8 @@ impl Domains {
         for (tenant, domain, status) in platform_store::tenancy::tenants::list_domains(&self.database).await?
         {
             known.ids.insert(tenant.to_string());
-            if status == TenantStatus::Suspended {
-                known.suspended.insert(tenant.clone());
+            if status != TenantStatus::Active {
+                known.inactive.insert(tenant.clone(), status);
             }
             known.by_domain.insert(domain, tenant);
         }

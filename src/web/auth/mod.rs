@@ -375,6 +375,7 @@ impl Authenticator {
     fn admit(&self, user: Account, status: TenantStatus, proof: Proof, seen: u64) -> Result<Caller> {
         match status {
             TenantStatus::Suspended => Err(ApiError::suspended()),
+            TenantStatus::Moved => Err(ApiError::Moved),
             TenantStatus::Active => Ok(Caller::from(Identity {
                 limits: self.database.tenant_limits().of(&user.tenant),
                 tenant: user.tenant,

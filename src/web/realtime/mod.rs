@@ -375,7 +375,9 @@ async fn answer_at_once(mut connect: Held, replies: &mut Replies) {
 /// the server is busy or its database is unavailable.
 fn after(refusal: &ApiError) -> Advice {
     match refusal {
-        ApiError::TooManyRequests { .. } | ApiError::Platform(Error::Unavailable(_)) => Advice::HANDSHAKE,
+        ApiError::TooManyRequests { .. } | ApiError::Moved | ApiError::Platform(Error::Unavailable(_)) => {
+            Advice::HANDSHAKE
+        }
         _ => Advice::NONE,
     }
 }

@@ -151,7 +151,11 @@ impl Exchange<'_> {
 fn denial(error: ApiError) -> Result<Subscribed> {
     match error {
         ApiError::Platform(
-            Error::Unavailable(_) | Error::Contended | Error::Database(_) | Error::DiskFull,
+            Error::Unavailable(_)
+            | Error::Moving(_)
+            | Error::Contended
+            | Error::Database(_)
+            | Error::DiskFull,
         ) => Err(error),
         error => Ok(Err(format!("{}::{error}", error.status_code().as_u16()))),
     }

@@ -197,6 +197,9 @@ pub enum Error {
     /// PostgreSQL or an actor is unavailable or overloaded; the request can be retried.
     #[error("temporarily unavailable: {0}")]
     Unavailable(Arc<str>),
+    /// The tenant is moving to another deployment. Its writes are rejected while its last rows are copied (Z-22).
+    #[error("tenant '{0}' is moving to another deployment and takes no writes for a moment, try again")]
+    Moving(Arc<str>),
     /// There is no room on the disk of the database to store anything.
     #[error(
         "nothing can be stored because the disk of the server is full; reading and deleting work. Try again when the \

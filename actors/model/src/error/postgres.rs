@@ -61,6 +61,8 @@ enum Meaning {
     DiskFull,
     /// PostgreSQL accepts reads only.
     ReadOnly,
+    /// The tenant whose row was written is moving to another deployment.
+    Moving,
     /// The connection failed, or PostgreSQL starts, stops or is busy. The server notices that in other ways as well.
     Interrupted,
     /// PostgreSQL lacks something that the operator has to provide: memory, connections, room in the queue of
@@ -94,6 +96,7 @@ fn meaning(state: &str, file: Option<&str>) -> Meaning {
         (_, "57014") => Meaning::TooSlow,
         (_, "53100") => Meaning::DiskFull,
         (_, "25006") => Meaning::ReadOnly,
+        (_, "TM001") => Meaning::Moving,
         // A deadlock, a serialization failure, a lock that was not available, an object that others use at this
         // moment, a snapshot that became too old.
         ("40", _) | (_, "55P03" | "55006" | "72000") => Meaning::Contended,
@@ -134,6 +137,9 @@ impl From<tokio_postgres::Error> for Error {
             Meaning::ReadOnly => {
                 Self::note_read_only();
                 Self::unavailable(with_cause(&error))
+            }
+            Meaning::Moving => {
+                Self::Moving(error.as_db_error().and_then(DbError::detail).unwrap_or_default().into())
             }
             Meaning::Interrupted => Self::unavailable(with_cause(&error)),
             Meaning::Exhausted => Self::exhausted(&error),
@@ -180,10 +186,11 @@ mod tests {
 
     #[test]
     fn each_class_of_errors_has_its_meaning() {
-        let table: [(Meaning, &[&str]); 8] = [
+        let table: [(Meaning, &[&str]); 9] = [
             (Meaning::Contended, &["40000", "40001", "40003", "40P01", "55P03", "55006", "72000"]),
             (Meaning::TooSlow, &["57014"]),
             (Meaning::DiskFull, &["53100"]),
+            (Meaning::Moving, &["TM001"]),
             (Meaning::ReadOnly, &["25006"]),
             (
                 Meaning::Interrupted,

@@ -106,7 +106,7 @@ impl BulkOperationActor {
             }
             Err(error) if error.is_foreign_key_violation() => Some(CONTENTION_DELAY),
             Err(Error::Contended) => Some(CONTENTION_DELAY),
-            Err(Error::Unavailable(_) | Error::DiskFull) => Some(UNREACHABLE_DELAY),
+            Err(Error::Unavailable(_) | Error::DiskFull | Error::Moving(_)) => Some(UNREACHABLE_DELAY),
             Err(error) => {
                 tracing::error!(tenant.id = %tenant, bulk_operation.id = %id, %error,
                     "a bulk operation failed; it is retried when its lease expires");

@@ -177,7 +177,7 @@ impl TenantWrites {
                 tried_since = Instant::now();
             }
             match outcome {
-                Err(Error::Unavailable(_) | Error::DiskFull | Error::Contended)
+                Err(Error::Unavailable(_) | Error::DiskFull | Error::Moving(_) | Error::Contended)
                     if tried_since.elapsed() < PATIENCE =>
                 {
                     sleep(pause).await;

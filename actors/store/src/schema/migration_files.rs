@@ -59,6 +59,7 @@ pub(super) const MIGRATIONS: &[(&str, &str)] = texts_of![
     "V48__device_certificates__works_with_V42",
     "V49__sessions_of_identity_providers__works_with_V42",
     "V50__keys_with_tenant__works_with_V42",
+    "V51__moved_tenants__works_with_V42",
 ];
 
 #[cfg(test)]

@@ -132,9 +132,7 @@ fn account(row: &Row) -> Result<(Key, (Account, TenantStatus))> {
         application: application_user(row.get(8), row.get(9)),
         second_factor: SecondFactor::stored(row.get(10)),
     };
-    let suspended = row.get::<_, &str>(4) == TenantStatus::Suspended.as_str();
-    let status = if suspended { TenantStatus::Suspended } else { TenantStatus::Active };
-    Ok(((user.tenant.clone(), user.name.clone()), (user, status)))
+    Ok(((user.tenant.clone(), user.name.clone()), (user, TenantStatus::stored(row.get(4))?)))
 }
 
 fn roles(row: &Row, column: usize) -> RoleSet {

@@ -298,6 +298,10 @@ async fn commit(
         }
     };
     let outcomes = match within(&database, &limits, connection, &writes).await {
+        (Some(connection), Err(Error::Moving(tenant))) => {
+            drop(connection);
+            Box::pin(commit_others(database, pool, limits, writes, &tenant)).await
+        }
         (Some(connection), Err(error)) if writes.len() > 1 && error.blames_row() => {
             one_by_one(&database, &limits, connection, &pool, &writes).await
         }
@@ -306,6 +310,25 @@ async fn commit(
     };
     crate::metrics::COMMIT.record(begun.elapsed());
     outcomes
+}
+
+/// Commits a batch again without the writes of a tenant that is moving, so that others do not lose the group commit.
+async fn commit_others(
+    database: Database,
+    pool: Pool,
+    limits: Limits,
+    writes: Vec<Write>,
+    moving: &str,
+) -> Vec<Result<Committed>> {
+    let is_moving = |write: &Write| write.change.tenant().as_str() == moving;
+    let rejected: Vec<_> = writes.iter().map(is_moving).collect();
+    let others: Vec<_> = writes.into_iter().filter(|write| !is_moving(write)).collect();
+    let is_alone = others.is_empty() || others.len() == rejected.len();
+    let committed =
+        if is_alone { Vec::new() } else { Box::pin(commit(database, pool, limits, others)).await };
+    let mut committed = committed.into_iter();
+    let outcome = |rejected| if rejected { None } else { committed.next() };
+    rejected.into_iter().map(outcome).map(|one| one.unwrap_or(Err(Error::Moving(moving.into())))).collect()
 }
 
 /// Runs one transaction within the time limit. Returns the connection unless its state is unknown.

@@ -83,10 +83,11 @@ function Managed({ creating }: { creating: Signal<boolean> }) {
   );
 }
 
-/** The button that suspends a tenant, or activates a suspended one. */
+/** The button that suspends a tenant, or activates a suspended one. One that has moved is activated elsewhere. */
 function Switch({ of: { id, status }, onChanged }: { of: Tenant; onChanged: () => void }) {
   const setStatus = (status: TenantStatus) => () =>
     call("PUT", path`/tenant/tenants/${id}`, { body: { status } }).then(onChanged);
+  if (status === "MOVED") return null;
   if (status === "SUSPENDED") {
     return (
       <Action class="small" label={`Activate ${id}`} run={setStatus("ACTIVE")}>

@@ -63,6 +63,8 @@ pub enum ApiError {
     UnsupportedMediaType(String),
     /// The body has this unsupported `Content-Encoding`.
     UnsupportedContentEncoding(String),
+    /// The tenant lives in another deployment now (Z-22).
+    Moved,
     /// The body was not complete before a server that is stopping had to exit.
     Stopping,
     /// The body arrived too slowly, so the server stopped waiting for it.
@@ -218,7 +220,7 @@ impl ApiError {
                 response.insert_header((header::WWW_AUTHENTICATE, r#"Basic realm="Platform""#))
             }
             Self::MethodNotAllowed { allow } => response.insert_header((header::ALLOW, allow.as_str())),
-            Self::Platform(Error::Contended | Error::Unavailable(_)) => {
+            Self::Platform(Error::Contended | Error::Unavailable(_) | Error::Moving(_)) => {
                 response.insert_header((header::RETRY_AFTER, "2"))
             }
             Self::Platform(Error::DiskFull) => response.insert_header((header::RETRY_AFTER, "60")),
@@ -229,6 +231,7 @@ impl ApiError {
                 response.insert_header((header::RETRY_AFTER, "5"))
             }
             Self::Stopping => response.insert_header((header::RETRY_AFTER, "2")),
+            Self::Moved => response.insert_header((header::RETRY_AFTER, "30")),
             // The start of the next request on this connection is unknown.
             Self::BodyTooSlow => response.force_close(),
             Self::UnsupportedContentEncoding(_) => {
@@ -262,7 +265,9 @@ impl ResponseError for ApiError {
                 Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 Error::Forbidden | Error::Refused(_) | Error::QuotaExceeded { .. } => StatusCode::FORBIDDEN,
                 Error::Timeout => StatusCode::PAYLOAD_TOO_LARGE,
-                Error::Contended | Error::Unavailable(_) | Error::DiskFull => StatusCode::SERVICE_UNAVAILABLE,
+                Error::Contended | Error::Unavailable(_) | Error::Moving(_) | Error::DiskFull => {
+                    StatusCode::SERVICE_UNAVAILABLE
+                }
                 Error::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Unauthorized | Self::AccessToken(_) | Self::Certificate(_) => StatusCode::UNAUTHORIZED,
@@ -276,7 +281,7 @@ impl ResponseError for ApiError {
             Self::UnsupportedMediaType(_) | Self::UnsupportedContentEncoding(_) => {
                 StatusCode::UNSUPPORTED_MEDIA_TYPE
             }
-            Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Moved | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Service { fault, .. } => match fault {

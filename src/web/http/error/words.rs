@@ -20,7 +20,7 @@ impl ApiError {
                 Error::Forbidden | Error::Refused(_) => "security/Forbidden".into(),
                 Error::QuotaExceeded { .. } => "tenants/Quota Exceeded".into(),
                 Error::Timeout => "general/Execution timeout".into(),
-                Error::Contended | Error::Unavailable(_) | Error::DiskFull => {
+                Error::Contended | Error::Unavailable(_) | Error::Moving(_) | Error::DiskFull => {
                     "general/Service Unavailable".into()
                 }
                 Error::Database(_) => "general/internalError".into(),
@@ -38,7 +38,7 @@ impl ApiError {
             Self::UnsupportedMediaType(_) | Self::UnsupportedContentEncoding(_) => {
                 "general/Unsupported Media Type".into()
             }
-            Self::Stopping => "general/Service Unavailable".into(),
+            Self::Moved | Self::Stopping => "general/Service Unavailable".into(),
             Self::BodyTooSlow => "general/Request Timeout".into(),
             Self::TooLarge { .. } => "general/Payload Too Large".into(),
             Self::Service { .. } => {
@@ -133,6 +133,7 @@ impl fmt::Display for ApiError {
             Self::UnsupportedContentEncoding(given) => {
                 write!(f, "Unsupported Content-Encoding: {given}; allowed: identity, or no such header")
             }
+            Self::Moved => f.write_str("The tenant has moved to another deployment, try again"),
             Self::Stopping => f.write_str("The server is stopping, try again"),
             Self::BodyTooSlow => f.write_str(
                 "The body arrived too slowly (settings --body-bytes-per-second, --body-pause-seconds)",

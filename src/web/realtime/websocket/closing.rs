@@ -12,7 +12,7 @@ pub(super) fn close_because(ctx: &mut WebsocketContext<WebSocket>, error: &ApiEr
     match error {
         ApiError::Unauthorized => end(ctx),
         ApiError::Platform(Error::Unavailable(why)) => close(ctx, CloseCode::Again, why),
-        ApiError::Platform(Error::Contended | Error::DiskFull) => {
+        ApiError::Platform(Error::Contended | Error::DiskFull | Error::Moving(_)) => {
             close(ctx, CloseCode::Again, &error.to_string());
         }
         error => close(ctx, CloseCode::Invalid, &error.to_string()),

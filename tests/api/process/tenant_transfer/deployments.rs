@@ -7,23 +7,23 @@ use crate::harness::tenants::{TENANTS, create_tenant, management};
 
 const CREDENTIALS: &str = "/devicecontrol/deviceCredentials";
 const REQUESTS: &str = "/devicecontrol/newDeviceRequests";
-const CONSUMER: &str = "/notification/consumers/reader";
+pub(super) const CONSUMER: &str = "/notification/consumers/reader";
 const BINARIES: &str = "/inventory/binaries";
 
 /// The content of tenant `acme` before it is carried over.
-struct Acme {
+pub(super) struct Acme {
     agent: String,
-    pump: String,
+    pub(super) pump: String,
     device_password: String,
     file: String,
     operation: Value,
     module: Value,
-    position: i64,
+    pub(super) position: i64,
 }
 
 impl Acme {
     /// Fills the tenant over REST.
-    async fn fill(server: &TestServer, boss: &Caller) -> Self {
+    pub(super) async fn fill(server: &TestServer, boss: &Caller) -> Self {
         let agent = create_agent(boss, "agent").await;
         let pump = boss.create_device("pump").await;
         place_below(boss, &agent, &pump).await;
@@ -66,7 +66,7 @@ impl Acme {
     }
 
     /// Returns what the tenant shows, without the address of the server.
-    async fn lists(&self, boss: &Caller) -> Vec<String> {
+    pub(super) async fn lists(&self, boss: &Caller) -> Vec<String> {
         let mut lists = Vec::new();
         for path in [
             &format!("{OBJECTS}?pageSize=100"),
@@ -89,7 +89,7 @@ impl Acme {
     }
 
     /// Checks that devices, people, operations, modules and the consumer go on at a server.
-    async fn goes_on(&self, server: &TestServer, tenant: &str) {
+    pub(super) async fn goes_on(&self, server: &TestServer, tenant: &str) {
         let boss = server.caller(&format!("{tenant}/boss"), ADMIN_PASSWORD);
         let device = server.caller(&format!("{tenant}/device_sn-7"), &self.device_password);
         let joined = device.create(OBJECTS, &json!({"name": "sn-7", "plat_IsDevice": {}})).await;
@@ -110,7 +110,7 @@ impl Acme {
 }
 
 /// Registers a device and returns the password that the platform generated for it.
-async fn register(server: &TestServer, boss: &Caller, id: &str) -> String {
+pub(super) async fn register(server: &TestServer, boss: &Caller, id: &str) -> String {
     let bootstrap = server.caller("management/devicebootstrap", BOOTSTRAP_PASSWORD);
     boss.create(REQUESTS, &json!({"id": id})).await;
     bootstrap.post(CREDENTIALS, &json!({"id": id})).await;

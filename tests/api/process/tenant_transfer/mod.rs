@@ -1,7 +1,9 @@
-//! `platform admin tenant export` and `platform admin tenant import` (Z-21).
+//! `platform admin tenant export` and `platform admin tenant import` (Z-21), `platform admin tenant move` (Z-22).
 
 mod deployments;
 mod every_table;
+mod fenced;
+mod moved;
 mod refused;
 
 use std::fs::File;
@@ -17,12 +19,18 @@ use super::*;
 
 const EXPORT: [&str; 3] = ["admin", "tenant", "export"];
 const IMPORT: [&str; 3] = ["admin", "tenant", "import"];
+const MOVE: [&str; 3] = ["admin", "tenant", "move"];
 
 /// Returns a command on a database.
 fn on(database: &TestDatabase, directory: &Path, command: &[&str], arguments: &[&str]) -> Command {
     let mut of_program = Program::command_on(database, directory);
     of_program.args(command).args(arguments);
     of_program
+}
+
+/// Returns the command that moves a tenant from one database to another.
+fn moving(source: &TestDatabase, target: &TestDatabase, directory: &Path, arguments: &[&str]) -> Command {
+    on(source, directory, &MOVE, &[arguments, &["--to", target.url()]].concat())
 }
 
 /// Exports a tenant to a new file and returns its path.

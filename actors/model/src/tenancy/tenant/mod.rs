@@ -188,6 +188,8 @@ pub enum TenantStatus {
     Active,
     /// Every request of it gets 403.
     Suspended,
+    /// It lives in another deployment now. Every request gets 503 until its domain leads there (Z-22).
+    Moved,
 }
 
 impl TenantStatus {
@@ -208,7 +210,16 @@ impl TenantStatus {
         match self {
             Self::Active => "ACTIVE",
             Self::Suspended => "SUSPENDED",
+            Self::Moved => "MOVED",
         }
+    }
+
+    /// Reads the word that is stored.
+    ///
+    /// # Errors
+    /// `Invalid` for a word that [`as_str`](Self::as_str) does not return.
+    pub fn stored(word: &str) -> Result<Self> {
+        if word == Self::Moved.as_str() { Ok(Self::Moved) } else { Self::parse(word) }
     }
 }
 

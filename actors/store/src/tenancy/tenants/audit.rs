@@ -32,6 +32,17 @@ pub(in crate::tenancy) async fn imported(
     in_both_logs(client, announcements, administration, tenant, ("Tenant imported", Vec::new())).await
 }
 
+/// Records that a tenant has moved to another deployment. Its own log is there.
+pub(in crate::tenancy) async fn moved(
+    client: &impl GenericClient,
+    announcements: &Announcements,
+    administration: &Administration,
+    tenant: &TenantId,
+) -> Result<()> {
+    let of_tenant = (TYPE, "Tenant moved", tenant.as_str());
+    record(client, announcements, administration, of_tenant, Vec::new()).await
+}
+
 /// Records that a tenant was deleted. Its own log is gone with it.
 pub(super) async fn deleted(
     client: &impl GenericClient,
@@ -67,6 +78,7 @@ pub(super) async fn updated(
         _ if before.0 == after.status.as_str() => "Tenant update",
         TenantStatus::Suspended => "Tenant suspended",
         TenantStatus::Active => "Tenant resumed",
+        TenantStatus::Moved => "Tenant moved",
     };
     in_both_logs(client, announcements, administration, &after.id, (activity, changes)).await
 }

@@ -235,6 +235,9 @@ pub async fn update_tenant(
         let row = unless_duplicate(row, || patch.domain.clone().unwrap_or_default())?
             .ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
         let changed = from_row(&row)?;
+        if changed.status == TenantStatus::Moved && patch.status.is_some() {
+            return Err(Error::Conflict { noun: Noun::Tenant, message: has_moved(tenant) });
+        }
         if let Some(hash) = &patch.admin_password {
             update_admin_password(transaction, announcements, &changed, hash).await?;
         }
@@ -246,6 +249,14 @@ pub async fn update_tenant(
         Ok(changed)
     })
     .await
+}
+
+/// Returns why the status of a tenant that has moved cannot be changed.
+fn has_moved(tenant: &TenantId) -> String {
+    format!(
+        "tenant {tenant} has moved to another deployment, so only the operator can activate it here: platform admin \
+         tenant move --undo"
+    )
 }
 
 async fn update_admin_password(
@@ -356,7 +367,7 @@ fn deletion(table: &str, key: &str) -> String {
 pub async fn list_domains(database: &Database) -> Result<Vec<(TenantId, String, TenantStatus)>> {
     let client = database.loader().await?;
     let rows = client.query(LIST_DOMAINS, &[]).await?;
-    let read = |row: &Row| Ok((TenantId::parse(row.get(0))?, row.get(1), TenantStatus::parse(row.get(2))?));
+    let read = |row: &Row| Ok((TenantId::parse(row.get(0))?, row.get(1), TenantStatus::stored(row.get(2))?));
     rows.iter().map(read).collect()
 }
 
@@ -371,7 +382,7 @@ fn from_row(row: &Row) -> Result<Tenant> {
         contact_phone: row.get(4),
         admin_name: row.get(5),
         admin_email: row.get(6),
-        status: TenantStatus::parse(row.get(7))?,
+        status: TenantStatus::stored(row.get(7))?,
         allow_create_tenants: row.get(8),
         storage_limit_per_device: row.get(9),
         custom_properties: row.get::<_, Json<Box<RawValue>>>(10).0,

@@ -4,11 +4,17 @@
 //!
 //! [`tables`] says what belongs to a tenant, [`export`] and [`import`] copy it. The caller keeps the file.
 
+mod arrival;
+mod copying;
+mod delta;
 mod export;
+mod fence;
 mod import;
 mod partitions;
+mod relocation;
 mod sealed;
 mod sequences;
+mod snapshot;
 mod tables;
 
 use std::io::{self, BufRead};
@@ -17,8 +23,11 @@ use platform_model::error::Error;
 use platform_model::id::TenantId;
 use serde::{Deserialize, Serialize};
 
+use crate::schema::sealed_texts::{Replacement, SealedText};
+
 pub use export::export;
-pub use import::{Mode, import};
+pub use import::import;
+pub use relocation::{Moved, Place, Relocation, Step};
 pub use sequences::NUMBERED;
 pub use tables::{LEFT_COLUMNS, LEFT_TABLES};
 
@@ -98,6 +107,19 @@ pub trait Source {
     /// The file cannot be read.
     fn rows<'a>(&'a mut self, table: &str) -> io::Result<Box<dyn BufRead + 'a>>;
 }
+
+/// Whether an import counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It creates the tenant.
+    Real,
+    /// It is rolled back at the end.
+    Rehearsal,
+}
+
+/// Seals a secret of the source, the first one, for its place here, the second one. Returns `None` for one that cannot
+/// be opened.
+pub type Seal<'a> = dyn Fn(&SealedText, &SealedText) -> Option<Replacement> + 'a;
 
 /// How values are written, whatever the settings of the database and of its roles are.
 const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; \

@@ -6,7 +6,8 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use tokio_postgres::Transaction;
 
-use crate::schema::sealed_texts::{Replacement, SealedKind, SealedText, list_of_tenant, store};
+use super::Seal;
+use crate::schema::sealed_texts::{SealedKind, SealedText, list_of_tenant, store};
 
 /// Seals the secrets of an imported tenant for their new places. `seal` gets a text as it was at the source and as it
 /// is here, and returns `None` for one that cannot be opened; it stays as it is, as useless as at the source. Returns
@@ -15,7 +16,7 @@ pub(super) async fn seal_again(
     transaction: &Transaction<'_>,
     (source, tenant): (&str, &TenantId),
     ids: &HashMap<i64, i64>,
-    seal: &dyn Fn(&SealedText, &SealedText) -> Option<Replacement>,
+    seal: &Seal<'_>,
 ) -> Result<usize> {
     let at_source = |name: &str| {
         let id = ids.iter().find(|(_, here)| here.to_string() == name).map(|(there, _)| there.to_string());

@@ -32,13 +32,14 @@ pub const LEFT_TABLES: [(&str, &str); 12] = [
 ];
 
 /// The columns whose values stay behind, with the reason.
-pub const LEFT_COLUMNS: [(&str, &str, &str); 7] = [
+pub const LEFT_COLUMNS: [(&str, &str, &str); 8] = [
     ("consumers", "reader_address", READER),
     ("consumers", "reader_server", READER),
     ("consumers", "reader_session", READER),
     ("consumers", "reader_since", READER),
     ("consumers", "reader_way", READER),
     ("tenants", "domain", "an import may give the tenant another domain"),
+    ("tenants", "moved_at", "it is of the deployment that a tenant has left"),
     ("tenants", "parent", "an imported tenant is one of the installation, as its parent may be elsewhere"),
 ];
 const READER: &str = "whoever reads a consumer does so at a server of the source";
@@ -52,6 +53,10 @@ pub(super) struct Table {
     applications: Vec<String>,
     /// The tables that its rows refer to.
     refers_to: Vec<String>,
+    /// The columns of the primary key.
+    pub(super) key_columns: Vec<String>,
+    /// The columns that PostgreSQL numbers.
+    pub(super) numbered: Vec<String>,
 }
 
 /// Lists the tables of tenants. A table comes after those that its rows refer to.
@@ -70,48 +75,76 @@ pub(super) async fn list_tables(client: &impl GenericClient) -> Result<Vec<Table
     Ok(ordered)
 }
 
+/// Returns columns as a list for a statement.
+pub(super) fn list(columns: &[String]) -> String {
+    columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+}
+
 fn from_row(row: &Row) -> Table {
     let name: String = row.get(0);
     let mut columns: Vec<String> = row.get(1);
     let is_left = |column: &str| LEFT_COLUMNS.iter().any(|left| (left.0, left.1) == (&*name, column));
     columns.retain(|column| !(is_left(column) || name == TENANTS && column == "id"));
-    Table { columns, applications: row.get(2), refers_to: row.get(3), name }
+    Table {
+        columns,
+        applications: row.get(2),
+        refers_to: row.get(3),
+        key_columns: row.get(4),
+        numbered: row.get(5),
+        name,
+    }
 }
 
 impl Table {
     /// Returns the column that has the tenant.
-    fn key(&self) -> &'static str {
+    pub(super) fn key(&self) -> &'static str {
         if self.name == TENANTS { "id" } else { "tenant" }
     }
 
     /// Returns the columns as a list for a statement.
     fn list(&self) -> String {
-        self.columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+        list(&self.columns)
     }
 
-    /// Returns the statement that copies the rows of a tenant out. `COPY` takes no parameters; the id of a tenant has
-    /// no character that a quoted text would need to escape.
-    pub(super) fn copy_out(&self, tenant: &TenantId) -> String {
+    /// Returns the columns that an import sets, as a list for a statement.
+    pub(super) fn all_columns(&self) -> String {
+        let keys = if self.key() == "id" { "id, domain" } else { "tenant" };
+        format!("{keys}, {}", self.list())
+    }
+
+    /// Returns the statement that copies the rows of a tenant out, or those that a condition selects. `COPY` takes no
+    /// parameters; the id of a tenant has no character that a quoted text would need to escape.
+    pub(super) fn copy_out(&self, tenant: &TenantId, which: Option<&str>) -> String {
+        let which = which.map(|which| format!(" AND {which}")).unwrap_or_default();
         format!(
-            "COPY (SELECT {} FROM {} WHERE {} = '{tenant}') TO STDOUT",
+            "COPY (SELECT {} FROM {} WHERE {} = '{tenant}'{which}) TO STDOUT",
             self.list(),
             self.name,
             self.key()
         )
     }
 
-    /// Returns the statement that copies rows in, and what precedes each of them.
-    pub(super) fn copy_in(&self, target: &Target) -> (String, String) {
-        let Target { tenant, domain } = target;
-        let (keys, prefix) = match self.key() {
-            "id" => ("id, domain", format!("{tenant}\t{domain}\t")),
-            key => (key, format!("{tenant}\t")),
-        };
-        (format!("COPY {} ({keys}, {}) FROM STDIN", self.name, self.list()), prefix)
+    /// Returns the statement that copies the keys of the rows of a tenant out.
+    pub(super) fn copy_keys_out(&self, tenant: &TenantId) -> String {
+        let keys = list(&self.key_columns);
+        format!("COPY (SELECT {keys} FROM {} WHERE {} = '{tenant}') TO STDOUT", self.name, self.key())
     }
 
-    /// Counts and digests the rows of a tenant. The digest is a sum of hashes, so it depends on no order, and two equal
-    /// rows do not cancel each other out. Applications are taken by what they are called in every deployment.
+    /// Returns the statement that copies rows into a table with the same columns.
+    pub(super) fn copy_in(&self, into: &str) -> String {
+        format!("COPY {into} ({}) FROM STDIN", self.all_columns())
+    }
+
+    /// Returns the first values of each row that is copied in, as the text before its others.
+    pub(super) fn prefix(&self, target: &Target) -> String {
+        let Target { tenant, domain } = target;
+        if self.key() == "id" { format!("{tenant}\t{domain}\t") } else { format!("{tenant}\t") }
+    }
+
+    /// Counts and digests the rows of a tenant. The digest is made of two sums of different hashes, so it depends on no
+    /// order, and two equal rows do not cancel each other out. Applications are taken by what they are called in every
+    /// deployment. The hash is not cryptographic: the proof is against accidents, and whoever can change rows can
+    /// change the proof as well.
     pub(super) async fn content(
         &self,
         client: &impl GenericClient,
@@ -126,11 +159,9 @@ impl Table {
         };
         let values = self.columns.iter().map(value).collect::<Vec<_>>().join(", ");
         let statement = format!(
-            "SELECT count(*), left(encode(sha256(convert_to(concat_ws(' ', sum(high), sum(low)), 'UTF8')), 'hex'), 32) \
-            FROM (SELECT ('x' || left(hash, 16))::bit(64)::bigint AS high, \
-                ('x' || substr(hash, 17, 16))::bit(64)::bigint AS low \
-                FROM (SELECT encode(sha256(convert_to(ROW({values})::text, 'UTF8')), 'hex') AS hash \
-                    FROM {} t WHERE t.{} = $1 OFFSET 0) hashed) halves",
+            "SELECT count(*), left(encode(sha256(convert_to(concat_ws(' ', \
+                sum(hashtextextended(line, 0)), sum(hashtextextended(line, 1))), 'UTF8')), 'hex'), 32) \
+            FROM (SELECT ROW({values})::text AS line FROM {} t WHERE t.{} = $1 OFFSET 0) lines",
             self.name,
             self.key()
         );
