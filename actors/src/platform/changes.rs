@@ -178,6 +178,7 @@ impl Platform {
             Change::Availability(tenant, object) => {
                 self.forget_heartbeat_schedule(Some((tenant.clone(), *object)))
             }
+            Change::Imported(_) => self.database.shapes().forget_sources(),
             // They are loaded before the response.
             Change::Limits(_) => self.database.tenant_limits().outdate(),
             Change::Names(tenant) => self.database.names_changed(tenant),
@@ -187,6 +188,7 @@ impl Platform {
             // Their traces are loaded before the response.
             Change::Traces(_) | Change::Consumer(..) | Change::IsApplied(..) => {}
             Change::Anything => {
+                self.database.shapes().forget_sources();
                 self.modules.check_soon();
                 self.database.applications_changed();
                 self.database.any_names_changed();
@@ -233,6 +235,7 @@ impl Platform {
                 Change::Rights(_, _, RightsChange::Granted)
                 | Change::Options(_)
                 | Change::Availability(..)
+                | Change::Imported(_)
                 | Change::Names(_)
                 | Change::Consumer(..)
                 | Change::Applications(_)

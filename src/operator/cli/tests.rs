@@ -212,7 +212,13 @@ fn export_and_import_name_tenant_and_file() {
     let (id, domain) = (Some("plant8".into()), Some("plant8.example.com".into()));
     assert_eq!(
         task,
-        TransferTask::Import(TenantImport { file: "p.tenant".into(), id, domain, dry_run: true })
+        TransferTask::Import(TenantImport {
+            file: "p.tenant".into(),
+            id,
+            domain,
+            replace: false,
+            dry_run: true
+        })
     );
 
     let line = "platform admin tenant move plant7 --to postgres://u@h/d --undo";

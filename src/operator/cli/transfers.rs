@@ -38,6 +38,9 @@ pub struct TenantImport {
     /// Domain of the new tenant [default: that of the exported one]
     #[arg(long)]
     pub domain: Option<String>,
+    /// Replace the tenant, which must be suspended; what it has now is lost
+    #[arg(long)]
+    pub replace: bool,
     /// Do everything, and undo it at the end
     #[arg(long)]
     pub dry_run: bool,

@@ -12,7 +12,7 @@ use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::tenancy::tenant::parse_domain;
 use platform_store::Database;
 use platform_store::schema::restoration::newest_schema;
-use platform_store::tenancy::transfer::{self, Mode, Source, TableContent, Target};
+use platform_store::tenancy::transfer::{self, Existing, Mode, Source, TableContent, Target};
 use tokio::sync::Mutex;
 use zip::ZipArchive;
 
@@ -80,8 +80,10 @@ impl TenantFile {
         refuse_other_keys(&keys, &Keys::of(&key))?;
         let by = by_operator(database, &TenantId::parse(MANAGEMENT)?).await?;
         let mode = if arguments.dry_run { Mode::Rehearsal } else { Mode::Real };
+        let existing = if arguments.replace { Existing::Replaced } else { Existing::Refused };
         let (archive, seal) = (Mutex::new(archive), |there: &_, here: &_| sealed_again(&key, there, here));
-        let closed = transfer::import(database, &by, (&content, &archive), &target, mode, &seal).await?;
+        let closed =
+            transfer::import(database, &by, (&content, &archive), &target, (existing, mode), &seal).await?;
         let mut told = format!("{}\n", proof(&content.tables));
         if closed > 0 {
             told += &format!("{closed} secrets cannot be opened, as before the export\n");

@@ -82,7 +82,7 @@ const ROWS: &str = "
     INSERT INTO retention_runs (tenant, due_at, leased_until) VALUES ('t7', now(), now())";
 
 /// Inserts the application of another tenant that `t7` has subscribed to. It has another id in each deployment.
-async fn insert_application(database: &TestDatabase, id: i64) {
+pub(super) async fn insert_application(database: &TestDatabase, id: i64) {
     let statement = "INSERT INTO applications (tenant, id, name, type, availability, key_hash, sealed_key, \
         required_roles, roles, created_at) \
         VALUES ('management', $1, 'rules', 'MICROSERVICE', 'MARKET', 'rules', 'x', '{}', '{}', now())";

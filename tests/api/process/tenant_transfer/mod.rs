@@ -5,6 +5,7 @@ mod every_table;
 mod fenced;
 mod moved;
 mod refused;
+mod replaced;
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::deployments::{Acme, CONSUMER};
-use super::every_table::{empty, filled};
+use super::every_table::{empty, filled, insert_application};
 use super::*;
 use crate::harness::tenants::{TENANTS, create_tenant, management};
 
@@ -183,6 +183,12 @@ async fn rehearsal_changes_nothing_and_impossible_moves_are_refused() {
         .await;
     target.execute("DELETE FROM applications WHERE name = 'rules'", &[]).await;
     refuse(to_target(&["t7"]), "applications that are not here: rules of tenant management");
+    insert_application(&target, 8001).await;
+    let distort = "CREATE FUNCTION distort() RETURNS trigger LANGUAGE plpgsql AS '
+            BEGIN NEW.text = $$y$$; RETURN NEW; END';
+        CREATE TRIGGER distort BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION distort()";
+    target.run_script(distort).await;
+    refuse(to_target(&["t7"]), "the table events has 1 rows with the digest");
     unchanged().await;
     target.insert_tenant("t7", "other.example.com").await;
     refuse(to_target(&["t7"]), "the target has a tenant t7 already");

@@ -1,5 +1,5 @@
 //! A cache of shapes: their definitions, and which sources are known to send them. Both never change once they are
-//! stored, so cached entries stay valid.
+//! stored, so cached entries stay valid, unless a tenant is imported with the rows that it had earlier.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -40,6 +40,11 @@ impl Shapes {
     /// Notes that a source sends a shape. It must be called after the commit.
     pub fn saw(&self, source: ManagedObjectId, shape: i64) {
         self.seen.insert((source, shape), ());
+    }
+
+    /// Forgets which sources send which shapes.
+    pub fn forget_sources(&self) {
+        self.seen.clear();
     }
 
     /// Returns the copy of a shape that all its measurements in memory share, because windows of modules retain many

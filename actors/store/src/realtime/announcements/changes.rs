@@ -38,6 +38,8 @@ pub enum Change {
     Rights(TenantId, Holders, RightsChange),
     /// The status or the domain of a tenant changed: all its sessions end (Z-01).
     Tenant(TenantId),
+    /// A tenant was created with rows that it had elsewhere or earlier, so what is known of its objects may be wrong.
+    Imported(TenantId),
     /// The limits of a tenant changed, and with them those of its sub-tenants.
     Limits(TenantId),
     /// A cached option of a tenant changed.
@@ -68,6 +70,7 @@ pub enum Change {
 const USERS: &str = "+users";
 const GIVEN: &str = "+given";
 const TAKEN: &str = "+taken";
+const IMPORTED: &str = "+imported";
 const LIMITS: &str = "+limits";
 const OPTIONS: &str = "+options";
 const AVAILABILITY: &str = "+availability/";
@@ -115,6 +118,7 @@ impl Change {
             Self::Rights(tenant, Holders::Users(names), shift) => lists(tenant, shift.word(), names),
             Self::Rights(tenant, Holders::Everybody, shift) => vec![format!("{tenant}/{}", shift.word())],
             Self::Tenant(tenant) => vec![format!("{tenant}/")],
+            Self::Imported(tenant) => vec![format!("{tenant}/{IMPORTED}")],
             Self::Limits(tenant) => vec![format!("{tenant}/{LIMITS}")],
             Self::Options(tenant) => vec![format!("{tenant}/{OPTIONS}")],
             Self::Availability(tenant, object) => vec![format!("{tenant}/{AVAILABILITY}{object}")],
@@ -160,6 +164,7 @@ impl Change {
         }
         Some(match text {
             "" => Self::Tenant(tenant),
+            IMPORTED => Self::Imported(tenant),
             LIMITS => Self::Limits(tenant),
             OPTIONS => Self::Options(tenant),
             NAMES => Self::Names(tenant),
@@ -222,6 +227,7 @@ mod tests {
             Change::Rights(tenant.clone(), Holders::Users(users), RightsChange::Withdrawn),
             Change::Rights(tenant.clone(), Holders::Everybody, RightsChange::Withdrawn),
             Change::Tenant(tenant.clone()),
+            Change::Imported(tenant.clone()),
             Change::Limits(tenant.clone()),
             Change::Options(tenant.clone()),
             Change::Availability(tenant.clone(), ManagedObjectId(7)),

@@ -4,15 +4,18 @@ use std::collections::HashMap;
 
 use deadpool_postgres::Transaction;
 use platform_model::error::{Error, Noun, Result};
+use platform_model::tenancy::tenant::TenantStatus;
 use tokio::time::{Duration, sleep};
 
 use super::copying::{self, Destination, Rows};
 use super::tables::{Table, list_tables};
-use super::{FORMAT, ForeignApplication, Seal, TableContent, Target, sealed, sequences};
+use super::{Existing, FORMAT, ForeignApplication, Seal, TableContent, Target, sealed, sequences};
 use crate::realtime::announcements::{Announcements, Change};
 use crate::tenancy::tenants;
 
 const FIND_TAKEN: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_taken.sql");
+const FIND_FORMER: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_former.sql");
+const SET_PARENT: &str = "UPDATE tenants SET parent = $2 WHERE id = $1";
 const FIND_APPLICATION: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/find_application.sql");
 const FIND_LEAD: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_lead.sql");
@@ -30,30 +33,61 @@ pub(super) struct Arrival<'a> {
     pub(super) tables: Vec<Table>,
     /// The ids of applications of other tenants here, by those at the source.
     ids: HashMap<i64, i64>,
+    /// The tenant that created the one that is replaced.
+    parent: Option<String>,
 }
 
 impl<'a> Arrival<'a> {
-    /// Begins with an id and a domain that are free, and the tables that the source has.
+    /// Begins with an id and a domain that are free, and the tables that the source has. A tenant that is replaced is
+    /// deleted first.
     ///
     /// # Errors
-    /// `Duplicate` for a tenant that exists; `Invalid` for a domain that is taken, for other tables and for missing
-    /// applications; `Unavailable` or `Database`.
+    /// `Duplicate` for a tenant that exists, `NotFound` for one that shall be replaced and does not; `Invalid` for a
+    /// domain that is taken, for other tables, for missing applications, and for a tenant that cannot be replaced;
+    /// `Unavailable` or `Database`.
     pub(super) async fn begin(
         transaction: &'a Transaction<'a>,
         announcements: &Announcements,
         target: &'a Target,
-        expected: &[(&str, &[String])],
-        applications: &[ForeignApplication],
+        existing: Existing,
+        (expected, applications): (&[(&str, &[String])], &[ForeignApplication]),
     ) -> Result<Self> {
         transaction.batch_execute(FORMAT).await?;
         let tables = list_tables(transaction).await?;
-        let mut arrival = Self { transaction, target, tables, ids: HashMap::new() };
+        let mut arrival = Self { transaction, target, tables, ids: HashMap::new(), parent: None };
+        if existing == Existing::Replaced {
+            arrival.parent = arrival.delete_former(announcements).await?;
+        }
         arrival.refuse_taken().await?;
         arrival.refuse_other_tables(expected)?;
         arrival.find_applications(applications).await?;
         // A request that ran while a tenant of this id was deleted may have left rows.
         tenants::delete_contents(transaction, announcements, &target.tenant).await?;
         Ok(arrival)
+    }
+
+    /// Deletes the tenant that is replaced, and returns the one that created it.
+    async fn delete_former(&self, announcements: &Announcements) -> Result<Option<String>> {
+        let tenant = &self.target.tenant;
+        let former = self.transaction.query_opt(FIND_FORMER, &[&tenant.as_str()]).await?;
+        let former = former.ok_or_else(|| Error::not_found(Noun::Tenant, tenant))?;
+        let (status, subscribers): (&str, Vec<String>) = (former.get(0), former.get(2));
+        if status != TenantStatus::Suspended.as_str() {
+            return Err(Error::Invalid(format!(
+                "tenant {tenant} is {status}; suspend it before it is replaced, so that nobody writes what would be \
+                 lost"
+            )));
+        }
+        if !subscribers.is_empty() {
+            return Err(Error::Invalid(format!(
+                "other tenants have subscribed to applications of {tenant}, which would end: {}; unsubscribe them \
+                 first",
+                subscribers.join(", ")
+            )));
+        }
+        tenants::delete_contents(self.transaction, announcements, tenant).await?;
+        self.transaction.execute("DELETE FROM tenants WHERE id = $1", &[&tenant.as_str()]).await?;
+        Ok(former.get(1))
     }
 
     async fn refuse_taken(&self) -> Result<()> {
@@ -145,7 +179,10 @@ impl<'a> Arrival<'a> {
         let closed = sealed::seal_again(self.transaction, (source, tenant), &self.ids, seal).await?;
         self.await_lead().await?;
         sequences::advance(self.transaction, tenant, claimed).await?;
-        for change in [Change::Tenant, Change::Applications, Change::Names, Change::Modules] {
+        let parent = self.parent.as_deref();
+        self.transaction.execute(SET_PARENT, &[&tenant.as_str(), &parent]).await?;
+        for change in [Change::Tenant, Change::Imported, Change::Applications, Change::Names, Change::Modules]
+        {
             announcements.add(change(tenant.clone()));
         }
         Ok(closed)

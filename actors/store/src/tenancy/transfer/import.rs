@@ -7,14 +7,15 @@ use tokio::sync::Mutex;
 
 use super::arrival::{Arrival, prove};
 use super::copying::FileRows;
-use super::{Content, Mode, Seal, Source, Target, partitions, unusable};
+use super::{Content, Existing, Mode, Seal, Source, Target, partitions, unusable};
 use crate::Database;
 use crate::realtime::announcements::{Announcements, change_over, rehearse};
 use crate::tenancy::tenants;
 
-/// Creates a tenant from an export, and notifies every server process. `seal` seals a secret of the source for its
-/// place here. Returns the number of secrets that could not be opened. One transaction, apart from partitions, which
-/// are made before: it is rolled back unless every table has the rows that the file claims.
+/// Creates a tenant from an export, or replaces a suspended one, and notifies every server process. `seal` seals a
+/// secret of the source for its place here. Returns the number of secrets that could not be opened. One transaction,
+/// apart from partitions, which are made before: it is rolled back unless every table has the rows that the file
+/// claims.
 ///
 /// # Errors
 /// `Duplicate` for a tenant or a domain that exists; `Invalid` for a file that does not fit this deployment, or that
@@ -24,12 +25,12 @@ pub async fn import(
     by: &Administration,
     (content, source): (&Content, &Mutex<impl Source>),
     target: &Target,
-    mode: Mode,
+    (existing, mode): (Existing, Mode),
     seal: &Seal<'_>,
 ) -> Result<usize> {
     let connect = async || database.patient_loader().await;
     let work = async |transaction: &Transaction<'_>, announcements: &Announcements| {
-        let closed = run(transaction, announcements, (content, source), target, seal).await?;
+        let closed = run(transaction, announcements, (content, source), (target, existing), seal).await?;
         tenants::audit::imported(transaction, announcements, by, &target.tenant).await?;
         Ok(closed)
     };
@@ -46,12 +47,13 @@ async fn run(
     transaction: &Transaction<'_>,
     announcements: &Announcements,
     (content, source): (&Content, &Mutex<impl Source>),
-    target: &Target,
+    (target, existing): (&Target, Existing),
     seal: &Seal<'_>,
 ) -> Result<usize> {
     let expected: Vec<_> = content.tables.iter().map(|table| (&*table.table, &*table.columns)).collect();
     let arrival =
-        Arrival::begin(transaction, announcements, target, &expected, &content.applications).await?;
+        Arrival::begin(transaction, announcements, target, existing, (&expected, &content.applications))
+            .await?;
     let mut source = source.lock().await;
     for table in &arrival.tables {
         let rows = source.rows(&table.name).map_err(|error| unusable(&error))?;

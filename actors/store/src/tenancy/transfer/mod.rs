@@ -108,6 +108,15 @@ pub trait Source {
     fn rows<'a>(&'a mut self, table: &str) -> io::Result<Box<dyn BufRead + 'a>>;
 }
 
+/// How an import treats a tenant that has the id already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// The import is refused.
+    Refused,
+    /// It is deleted in the transaction of the import; it has to be suspended.
+    Replaced,
+}
+
 /// Whether an import counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {

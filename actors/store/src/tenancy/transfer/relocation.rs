@@ -20,7 +20,7 @@ use super::arrival::{Arrival, prove};
 use super::delta::catch_up;
 use super::snapshot::{Mark, Snapshot};
 use super::tables::Table;
-use super::{Mode, Seal, TableContent, Target, fence, partitions};
+use super::{Existing, Mode, Seal, TableContent, Target, fence, partitions};
 use crate::realtime::announcements::{Announcements, Change, change, change_over, rehearse};
 use crate::tenancy::tenants;
 use crate::{Connection, Database};
@@ -257,8 +257,9 @@ impl Passage<'_> {
         let (content, tables) = (snapshot.describe().await?, snapshot.tables().await?);
         let expected: Vec<_> =
             tables.iter().map(|Table { name, columns, .. }| (&**name, &**columns)).collect();
+        let expected = (&*expected, &*content.applications);
         let arrival =
-            Arrival::begin(transaction, announcements, self.target, &expected, &content.applications).await?;
+            Arrival::begin(transaction, announcements, self.target, Existing::Refused, expected).await?;
         let mut copied = 0;
         for table in &tables {
             copied += arrival.copy(table, &table.name, &mut snapshot.rows(table, None).await?).await?;
