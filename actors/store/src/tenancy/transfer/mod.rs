@@ -108,7 +108,7 @@ pub trait Source {
     fn rows<'a>(&'a mut self, table: &str) -> io::Result<Box<dyn BufRead + 'a>>;
 }
 
-/// How an import treats a tenant that has the id already.
+/// The treatment of a tenant that has the id already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// The import is refused.
