@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+
+use platform_operator::cli;
 
 const RULES: &str = "docs/rules.md";
 /// The directories and files in which rules are cited.
@@ -90,18 +91,23 @@ fn nothing_is_cited_that_is_not_in_the_project() {
 #[test]
 fn help_cites_no_rule() {
     let mut pages = 0;
+    let program = cli::program();
+    // Hundreds of processes would take seconds, so the parser of the program runs in this one.
+    let help_of = |command: &[String], flag: &str| {
+        let arguments = ["platform"].into_iter().chain(command.iter().map(String::as_str)).chain([flag]);
+        let help = program.clone().try_get_matches_from(arguments).expect_err("help is requested");
+        assert_eq!(help.exit_code(), 0, "{command:?} {flag}: {help}");
+        help.to_string()
+    };
     let mut commands = vec![Vec::new()];
     while let Some(command) = commands.pop() {
-        // Hundreds of processes take seconds, so two run at a time.
-        let started = ["-h", "--help"].map(|flag| (flag, start_help(&command, flag)));
-        let [short, long] = started.map(|(flag, program)| (flag, text_of(program, &command, flag)));
-        for (flag, page) in [&short, &long] {
+        let [short, long] = ["-h", "--help"].map(|flag| help_of(&command, flag));
+        for (flag, page) in [("-h", &short), ("--help", &long)] {
             let cited: Vec<&str> = codes(page).collect();
             assert!(cited.is_empty(), "platform {} {flag} cites {cited:?}", command.join(" "));
             pages += 1;
         }
-        let (_, text) = long;
-        let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let listed = long.lines().skip_while(|line| *line != "Commands:").skip(1);
         let listed = listed.take_while(|line| line.starts_with("  "));
         let names = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
         commands.extend(names.map(|name| [command.clone(), vec![name.to_owned()]].concat()));
@@ -114,25 +120,6 @@ fn codes_are_distinguished_from_other_words() {
     let text =
         "U-10a, B-22/B-24 (W-17) A-01 to A-13; UTF-8 SHA-256 X-Id 2024-03-10 A-1 A-001 A-01b2 XA-01 a-01";
     assert_eq!(codes(text).collect::<Vec<_>>(), ["U-10a", "B-22", "B-24", "W-17", "A-01", "A-13"]);
-}
-
-/// Starts `platform <command> <flag>`.
-fn start_help(command: &[String], flag: &str) -> Child {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_platform"));
-    program
-        .args(command)
-        .arg(flag)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
-}
-
-/// Returns what `platform <command> <flag>` prints until its end.
-fn text_of(program: Child, command: &[String], flag: &str) -> String {
-    let output = program.wait_with_output().expect("the program prints");
-    assert!(output.status.success(), "{command:?} {flag}: {output:?}");
-    String::from_utf8(output.stdout).expect("help is text")
 }
 
 fn rules() -> String {
