@@ -30,6 +30,8 @@ const GREETING_LIMIT: Duration = Duration::from_secs(5);
 const LONGEST_GREETING: u32 = 4096;
 /// The longest silence of a run that has not begun. An idle client would otherwise keep all runs out.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
+/// The messages of a run that are received before those before them are processed.
+const UNREAD: usize = 64;
 
 /// Serves one run after the other, until Ctrl-C.
 ///
@@ -84,7 +86,7 @@ async fn work(stream: TcpStream, secret: &str, common: &Common, read_plan: ReadP
     let (news, messages) = mpsc::unbounded_channel();
     let mut writing = JoinSet::new();
     writing.spawn(writer.send_all(messages));
-    let worked = follow(&mut reader, &news, clock, common, read_plan).await;
+    let worked = follow(reader, &news, clock, common, read_plan).await;
     if let Err(error) = &worked {
         drop(news.send(FromWorker::Failed(error.to_string())));
     }
@@ -115,14 +117,14 @@ async fn assigned(
 
 /// Executes the orders of the run until the records are sent.
 async fn follow(
-    reader: &mut Reader,
+    mut reader: Reader,
     news: &mpsc::UnboundedSender<FromWorker>,
     clock: Instant,
     common: &Common,
     read_plan: ReadPlan,
 ) -> Result<(), Error> {
     let tell = |message| drop(news.send(message));
-    let assignment = assigned(reader, news, clock).await?;
+    let assignment = assigned(&mut reader, news, clock).await?;
     eprintln!(
         "share {} of {}: {}",
         assignment.share.number + 1,
@@ -139,20 +141,67 @@ async fn follow(
     let shared = Arc::clone(generator.shared());
     tell(FromWorker::Open);
     let _seconds = report_seconds(&shared, news);
+    let (mut orders, _reading) = received(reader);
     loop {
-        match reader.receive().await? {
+        match next(&mut orders).await? {
             ToWorker::Play { phase, start } => generator.play(phase, start)?,
             ToWorker::Order(client, order) => shared.orders.give(client, order),
             ToWorker::Finish => {
-                let posted = generator.finish().await;
+                let posted = unless_gone(&mut orders, &shared, generator.finish()).await?;
                 tell(FromWorker::Posted(posted));
             }
             ToWorker::Drain { quiet, limit } => {
-                shared.drain(quiet, limit).await;
+                unless_gone(&mut orders, &shared, shared.drain(quiet, limit)).await?;
                 tell(FromWorker::Recorded(Box::new(generator.end().await)));
                 return Ok(());
             }
-            other => return Err(Error::Refused(format!("unexpected message during the run: {other:?}"))),
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// The messages of the run, in order, and the error that ends them.
+type Received = mpsc::Receiver<Result<ToWorker, Error>>;
+
+/// Receives messages while the worker does something else.
+fn received(mut reader: Reader) -> (Received, JoinSet<()>) {
+    let (sender, receiver) = mpsc::channel(UNREAD);
+    let mut reading = JoinSet::new();
+    reading.spawn(async move {
+        loop {
+            let message = reader.receive().await;
+            let is_over = message.is_err();
+            if sender.send(message).await.is_err() || is_over {
+                return;
+            }
+        }
+    });
+    (receiver, reading)
+}
+
+async fn next(orders: &mut Received) -> Result<ToWorker, Error> {
+    orders.recv().await.unwrap_or_else(|| Err(Error::Refused("the run is gone".to_owned())))
+}
+
+fn unexpected(message: &ToWorker) -> Error {
+    Error::Refused(format!("unexpected message during the run: {message:?}"))
+}
+
+/// Waits for work of this worker, and executes orders meanwhile. A run that is gone removes its devices, so work for it
+/// would wait for clients that never come back, and keep the next run out.
+async fn unless_gone<T>(
+    orders: &mut Received,
+    shared: &Shared,
+    work: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok(done),
+            message = next(orders) => match message? {
+                ToWorker::Order(client, order) => shared.orders.give(client, order),
+                other => return Err(unexpected(&other)),
+            }
         }
     }
 }
