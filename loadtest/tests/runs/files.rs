@@ -43,7 +43,7 @@ by = "administrator"
 [[dashboard]]
 watches = "events"
 "#,
-        PHASE,
+        &PHASE.replace("2s", "4s"),
         "[[phase]]\nname = \"quiet\"\nlasts = \"1s\"\nthresholds = ['failed reads of \"shops\" = 0', 'p99 of reads of \
          \"others\" <= 30s', 'p99 of notified of \"dashboards\" <= 30s']\n",
     ]);
@@ -70,7 +70,7 @@ watches = "events"
 #[tokio::test]
 async fn missed_threshold_with_abort_ends_the_run_and_its_result_is_measured() {
     let server = TestServer::start().await;
-    let phase = PHASE.replace("4s", "60s").replace(
+    let phase = PHASE.replace("2s", "60s").replace(
         "\"failed = 0\"",
         "{ that = \"notified per second >= 100000\", abort = true, after = \"1s\" }",
     );
@@ -88,7 +88,7 @@ async fn clients_come_and_go_and_the_run_is_clean() {
     let server = TestServer::start().await;
     let groups = FLEET.replace("name = \"dashboards\"\n", "name = \"dashboards\"\nonline = 0\n");
     let come = "[phase.online]\ndashboards = \"0..2\"\ntrackers = \"12..4\"\n";
-    let last = PHASE.replace("steady", "all").replace("4s", "2s") + "[phase.online]\ndashboards = 2\n";
+    let last = PHASE.replace("steady", "all") + "[phase.online]\ndashboards = 2\n";
     let scenario = Scenario::new(&["name = \"Fleet\"\n", &groups, PHASE, come, &last]);
     let json = scenario.directory.path().join("out.json");
     let ([_first, _second], workers) = Worker::start_two().await;
