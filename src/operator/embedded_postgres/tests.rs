@@ -5,6 +5,7 @@ use std::{
     mem,
     os::unix::{fs::PermissionsExt, process::CommandExt},
     process::{Command, Stdio},
+    sync::{Arc, Mutex, Weak},
     thread,
 };
 
@@ -22,6 +23,37 @@ fn scratch() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o711)).unwrap();
     directory
+}
+
+/// A directory with the data of a database that has started once.
+struct Data {
+    directory: tempfile::TempDir,
+    /// What it is a copy of, for the tests that run at the same time.
+    _first: Arc<tempfile::TempDir>,
+}
+
+impl Data {
+    /// Copies the data of a first start, which takes a second of CPU time.
+    fn new() -> Self {
+        static FIRST: Mutex<Weak<tempfile::TempDir>> = Mutex::new(Weak::new());
+        let mut known = FIRST.lock().unwrap();
+        let first = known.upgrade().unwrap_or_else(|| {
+            let first = Arc::new(scratch());
+            drop(EmbeddedPostgres::start(options(first.path())).unwrap());
+            *known = Arc::downgrade(&first);
+            first
+        });
+        drop(known);
+        let directory = scratch();
+        let mut copy = Command::new("cp");
+        copy.args(["--archive", "--no-target-directory"]).args([first.path(), directory.path()]);
+        assert!(copy.status().unwrap().success(), "the data of a first start are not copied");
+        Self { directory, _first: first }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
 }
 
 fn options(data_dir: &Path) -> Options {
@@ -126,7 +158,7 @@ fn directory_holds_a_database_after_the_first_start() {
 
 #[test]
 fn second_server_on_the_same_data_directory_is_refused() {
-    let directory = scratch();
+    let directory = Data::new();
     let first = EmbeddedPostgres::start(options(directory.path())).unwrap();
 
     let refused = EmbeddedPostgres::start(options(directory.path())).unwrap_err();
@@ -149,7 +181,7 @@ fn running_database_is_found_by_commands_beside_the_server() {
 
 #[test]
 fn orphan_of_a_crashed_server_is_stopped_and_replaced() {
-    let directory = scratch();
+    let directory = Data::new();
     let crashed = EmbeddedPostgres::start(options(directory.path())).unwrap();
     let orphan = server_of(directory.path()).unwrap();
     crashed._lock.unlock().unwrap();
@@ -163,7 +195,7 @@ fn orphan_of_a_crashed_server_is_stopped_and_replaced() {
 
 #[test]
 fn pid_file_whose_number_went_to_another_process_does_not_stop_a_start() {
-    let directory = scratch();
+    let directory = Data::new();
     let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
     let pid_file = fs::read_to_string(PidFile::path(&postgres.launch.cluster)).unwrap();
     signal(server_of(directory.path()).unwrap(), Signal::QUIT);
@@ -189,7 +221,7 @@ fn pid_file_whose_number_went_to_another_process_does_not_stop_a_start() {
 
 #[test]
 fn ended_server_is_started_again() {
-    let directory = scratch();
+    let directory = Data::new();
     let mut postgres = EmbeddedPostgres::start(options(directory.path())).unwrap();
     assert_eq!(postgres.supervise().unwrap(), Supervision::Running);
 
@@ -207,8 +239,7 @@ fn ended_server_is_started_again() {
 
 #[test]
 fn failed_start_shows_the_end_of_the_log() {
-    let directory = scratch();
-    drop(EmbeddedPostgres::start(options(directory.path())).unwrap());
+    let directory = Data::new();
     let configuration = directory.path().join("postgres/postgresql.conf");
     fs::write(&configuration, "no_such_setting = 1\n").unwrap();
 
@@ -253,7 +284,7 @@ fn start_that_fails_leaves_no_directory_behind() {
 
 #[test]
 fn database_ends_with_a_server_that_is_killed() {
-    let directory = scratch();
+    let directory = Data::new();
     let mut helper = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
