@@ -11,6 +11,8 @@ mod circles;
 mod code_constants;
 #[path = "house/constants.rs"]
 mod constants;
+#[path = "house/examples.rs"]
+mod examples;
 #[path = "house/functions.rs"]
 mod functions;
 #[path = "house/guard.rs"]
@@ -61,6 +63,11 @@ fn functions_are_short() {
 #[test]
 fn comments_are_sentences_in_the_words_of_the_field() {
     expect_none(guard::violations());
+}
+
+#[test]
+fn comments_have_no_examples_that_nothing_runs() {
+    expect_none(examples::violations());
 }
 
 #[test]

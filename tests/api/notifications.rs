@@ -1,4 +1,5 @@
-//! The tests of notifications and transports: long polls on both transports, WebSockets, the CSV protocol, TLS.
+//! The tests of notifications and transports: long polls on both transports, WebSockets, the CSV protocol, TLS;
+//! and of the programs of others that use them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by its panic")]
 #![allow(clippy::large_futures, reason = "a test holds one of them")]
@@ -20,6 +21,8 @@ mod realtime;
 mod realtime_at_two_servers;
 #[path = "realtime/without_lane.rs"]
 mod realtime_without_lane;
+#[path = "../samples/mod.rs"]
+mod samples;
 mod several_servers;
 mod tls;
 mod traces;

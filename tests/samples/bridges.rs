@@ -10,8 +10,8 @@ use platform_test_harness::{Caller, eventually, eventually_within, free_port, sc
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::receiver::{Behaviour, Receiver, SECRET};
-use crate::stage::{Sample, Stage, folder, is_usable};
+use super::receiver::{Behaviour, Receiver, SECRET};
+use super::stage::{Sample, Stage, folder, is_usable};
 
 /// The bridges pause for seconds when they are refused several times.
 const PATIENCE: Duration = Duration::from_secs(60);

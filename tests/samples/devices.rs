@@ -11,7 +11,7 @@ use platform_test_harness::{BOOTSTRAP_PASSWORD, Caller, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::stage::{Sample, Stage, folder, is_usable};
+use super::stage::{Sample, Stage, folder, is_usable};
 
 const SERIAL: &str = "sample-1";
 

@@ -7,7 +7,7 @@ use platform_test_harness::{Caller, eventually, free_port, service_archive, uplo
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::stage::{Sample, Stage, folder, is_usable};
+use super::stage::{Sample, Stage, folder, is_usable};
 
 const COUNT: &str = "/service/open-alarms/count";
 

@@ -84,7 +84,7 @@ impl Receiver {
     pub(crate) async fn has(&self, types: &[String]) {
         eventually_within(Duration::from_secs(60), "all notifications at the receiver", async || {
             let accepted = self.state.accepted.lock().unwrap();
-            (crate::bridges::in_order(&accepted) == types).then_some(())
+            (super::bridges::in_order(&accepted) == types).then_some(())
         })
         .await;
     }
@@ -92,7 +92,7 @@ impl Receiver {
     /// Returns how many notifications it accepted more than once.
     pub(crate) fn repetitions(&self) -> usize {
         let accepted = self.state.accepted.lock().unwrap();
-        accepted.len() - crate::bridges::in_order(&accepted).len()
+        accepted.len() - super::bridges::in_order(&accepted).len()
     }
 }
 

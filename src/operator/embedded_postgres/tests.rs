@@ -28,7 +28,7 @@ fn scratch() -> tempfile::TempDir {
 /// A directory with the data of a database that has started once.
 struct Data {
     directory: tempfile::TempDir,
-    /// What it is a copy of, for the tests that run at the same time.
+    /// The original, which stays for the tests that run at the same time.
     _first: Arc<tempfile::TempDir>,
 }
 
