@@ -10,7 +10,7 @@ use crate::realtime::snapshots::{snapshot, subscribe};
 /// The writers. With [`ROUNDS`] of up to 370, at most 2000 events stay, which is the largest page.
 const WRITERS: usize = 8;
 /// The events that each writer creates.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 30;
 /// The sessions that begin one after the other while the writers write.
 const SESSIONS: usize = 12;
 
