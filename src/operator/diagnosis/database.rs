@@ -10,6 +10,7 @@ use platform_model::error::Result;
 use platform_store::realtime::servers::{Server, list_servers};
 use platform_store::schema::description::Postgres;
 use platform_store::schema::restoration::newest_schema;
+use platform_store::tenancy::transfer;
 use platform_store::{Connections, Database, libpq_environment};
 
 use super::machine::{OLDEST_POSTGRES, seconds_ahead};
@@ -79,6 +80,7 @@ pub(super) async fn check(settings: &Settings) -> Vec<Finding> {
     }
     findings.push(schema(version));
     findings.extend(gone(&servers));
+    findings.extend(interrupted_moves(&database).await);
     findings
 }
 
@@ -156,6 +158,14 @@ fn durability(postgres: &Postgres) -> Finding {
     let remedy: Vec<_> = off.iter().map(|setting| format!("ALTER SYSTEM SET {setting} = on;")).collect();
     let told = format!("{} is off: a crash loses acknowledged writes", off.join(", "));
     Finding::fault(SUBJECT, told, format!("{} SELECT pg_reload_conf();", remedy.join(" ")))
+}
+
+/// Finds the tenants whose writes are rejected because the command that moved them was killed.
+async fn interrupted_moves(database: &Database) -> Option<Finding> {
+    let tenants = transfer::list_interrupted(database).await.unwrap_or_default();
+    let told = format!("writes are rejected, because moves were interrupted: {}", tenants.join(", "));
+    let remedy = "run platform admin tenant move again, or with --undo";
+    (!tenants.is_empty()).then(|| Finding::warning("tenants", told, remedy))
 }
 
 /// Returns the `sslmode` of the connection string, or an empty text if it has none.

@@ -116,6 +116,14 @@ async fn move_that_is_killed_at_any_step_is_completed_or_undone() {
             killed.wait().unwrap();
             let written = boss.post(ALARMS, &alarm_of(&pump, "after")).await.status;
 
+            // The doctor names the tenant as soon as the connection of the command has ended.
+            let named = async || {
+                let said = run(on(source.database(), directory, &["doctor"], &[]), "").stdout;
+                let fences = source.database().count("pg_trigger WHERE tgname LIKE 'moving_insert%'").await;
+                let is_named = String::from_utf8(said).unwrap().contains(&format!("interrupted: {tenant}"));
+                is_named == (fences > 0)
+            };
+            until("the finding", named).await;
             let there = target.caller(&format!("{tenant}/boss"), ADMIN_PASSWORD);
             let has_arrived = there.get(ALARMS).await.status == 200;
             if undo && !has_arrived {

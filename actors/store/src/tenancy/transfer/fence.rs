@@ -11,8 +11,10 @@ use platform_model::id::TenantId;
 use tokio::time::{Duration, Instant, sleep};
 
 use super::tables::{Table, list_tables};
-use crate::Connection;
+use crate::{Connection, Database};
 
+const LIST_INTERRUPTED: &str =
+    include_str!("../../../../../sql/queries/tenant_transfer/list_interrupted.sql");
 const EXISTS: &str = include_str!("../../../../../sql/queries/tenant_transfer/fence_exists.sql");
 
 /// The longest wait of others for a table that is locked for the fence.
@@ -55,6 +57,15 @@ pub(super) async fn exists(client: &impl GenericClient, tenant: &TenantId) -> Re
     let names = ["insert", "update", "delete"].map(|kind| trigger(tenant, kind).trim_matches('"').to_owned());
     let names = names.as_slice();
     Ok(client.query_one(EXISTS, &[&names]).await?.get(0))
+}
+
+/// Lists the tenants that have a fence although no command moves them: the command was killed.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn list_interrupted(database: &Database) -> Result<Vec<String>> {
+    let rows = database.loader().await?.query(LIST_INTERRUPTED, &[]).await?;
+    Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
 /// Returns the name of a trigger, quoted.

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::schema::sealed_texts::{Replacement, SealedText};
 
 pub use export::export;
+pub use fence::list_interrupted;
 pub use import::import;
 pub use relocation::{Moved, Place, Relocation, Step};
 pub use sequences::NUMBERED;
