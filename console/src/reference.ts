@@ -458,6 +458,7 @@ export type SeriesValues = {
   truncated: boolean;
 };
 export type Severity = "CRITICAL" | "MAJOR" | "MINOR" | "WARNING";
+export type ShownTenantStatus = "ACTIVE" | "SUSPENDED" | "MOVED";
 export type Source = { id: Id; self: Link; name?: string; type?: string };
 export type Statistics = { pageSize: number; currentPage: number; totalPages?: number | null };
 export type StorageNoun =
@@ -472,7 +473,7 @@ export type Tenant = {
   contactPhone?: string;
   adminName?: string;
   adminEmail?: string;
-  status: TenantStatus;
+  status: ShownTenantStatus;
   allowCreateTenants: boolean;
   storageLimitPerDevice: number;
   customProperties: Record<string, unknown>;
@@ -513,7 +514,7 @@ export type TenantLimits = {
     journalBytes: TenantLimit;
   };
 };
-export type TenantStatus = "ACTIVE" | "SUSPENDED" | "MOVED";
+export type TenantStatus = "ACTIVE" | "SUSPENDED";
 export type TenantStorage = {
   self: Link;
   tenantId: string;
