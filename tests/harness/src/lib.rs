@@ -13,6 +13,7 @@ pub mod application_keys;
 pub mod bulk_updates;
 pub mod certificates;
 pub mod csv;
+mod exclusive;
 pub mod issuer;
 pub mod modules;
 pub mod node;

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+use crate::exclusive::lock;
+
 /// The oldest major version of Node that can run the suites.
 const OLDEST_NODE: u32 = 18;
 
@@ -29,10 +31,12 @@ pub fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
 
 /// Installs the packages of a suite's lock file, unless they are installed already.
 pub fn install_packages(suite: &Path) -> Result<(), String> {
-    let lock = modified(suite.join("package-lock.json"));
+    let list = suite.join("package-lock.json");
+    let _alone = lock(&list)?;
+    let listed = modified(list);
     // npm writes this file at the end of an installation.
     let installed = modified(suite.join("node_modules/.package-lock.json"));
-    if installed.is_some_and(|installed| Some(installed) >= lock) {
+    if installed.is_some_and(|installed| Some(installed) >= listed) {
         return Ok(());
     }
     let status = Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(suite).status();

@@ -4,9 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::exclusive::lock;
+
 /// Creates an environment of Python with the packages of a `requirements.txt`, unless it has them already. Returns its
 /// directory of programs.
 pub fn install_packages(directory: &Path, requirements: &str) -> Result<PathBuf, String> {
+    fs::create_dir_all(directory).map_err(|error| error.to_string())?;
+    let _alone = lock(directory)?;
     let (programs, installed) = (directory.join("bin"), directory.join("requirements.txt"));
     if fs::read_to_string(&installed).is_ok_and(|text| text == requirements) {
         return Ok(programs);
