@@ -4,6 +4,7 @@ FROM (
     SELECT DISTINCT substr(tgname, length('moving_insert_') + 1) AS tenant
     FROM pg_trigger
     WHERE starts_with(tgname, 'moving_insert_')
+        AND tgenabled <> 'D'
 ) fenced
 WHERE NOT EXISTS (
     SELECT

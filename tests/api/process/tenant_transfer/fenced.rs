@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use super::deployments::register;
+use super::every_table::{empty, filled};
+use super::moved::DISTORT;
 use super::*;
 use crate::harness::csv;
 use crate::harness::operations::{OPERATIONS, create_agent};
@@ -93,6 +95,31 @@ async fn moving_tenant_rejects_every_write_and_others_are_stored() {
     assert!(running.wait().unwrap().success());
     assert_eq!(target.database().count("events WHERE tenant = 'acme'").await, stored);
     drop(held);
+}
+
+#[tokio::test]
+async fn writes_are_accepted_after_a_failed_move_although_a_backup_reads_the_tables() {
+    let (scratch, source, target) = (scratch(), filled().await, empty().await);
+    let (mut client, connection) =
+        tokio_postgres::connect(source.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let backup = client.transaction().await.unwrap();
+    backup.batch_execute("LOCK TABLE alarms, measurements IN ACCESS SHARE MODE").await.unwrap();
+    target.run_script(DISTORT).await;
+    let command = || moving(&source, &target, scratch.path(), &["t7"]);
+
+    refuse(command(), "the table events has 1 rows with the digest");
+
+    let in_use = "SELECT count(*) FILTER (WHERE tgenabled <> 'D'), count(*) > 0 FROM pg_trigger \
+        WHERE tgname LIKE 'moving%'";
+    let rows = source.query(in_use, &[]).await;
+    assert_eq!((rows[0].get::<_, i64>(0), rows[0].get::<_, bool>(1)), (0, true));
+    source.run_script("UPDATE alarms SET text = 'new' WHERE tenant = 't7'; DELETE FROM measurements").await;
+    target.run_script("DROP TRIGGER distort ON events").await;
+    succeed(command());
+    assert_eq!(target.count("alarms WHERE tenant = 't7' AND text = 'new'").await, 1);
+    let rows = source.query(in_use, &[]).await;
+    assert_eq!((rows[0].get::<_, i64>(0), rows[0].get::<_, bool>(1)), (0, true));
 }
 
 #[tokio::test]

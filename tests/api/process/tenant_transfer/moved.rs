@@ -39,6 +39,11 @@ const CHANGES: &str = "
     DELETE FROM subscriptions WHERE tenant = 't7' AND application = 7001;
     DELETE FROM users WHERE tenant = 't7' AND name = 'service_rules'";
 
+/// A trigger at the target that changes rows.
+pub(super) const DISTORT: &str = "
+    CREATE FUNCTION distort() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.text = $$y$$; RETURN NEW; END';
+    CREATE TRIGGER distort BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION distort()";
+
 #[tokio::test]
 async fn rows_that_change_while_they_are_copied_arrive_as_they_are_in_the_end() {
     let (scratch, source, target) = (scratch(), filled().await, empty().await);
@@ -174,7 +179,7 @@ async fn rehearsal_changes_nothing_and_impossible_moves_are_refused() {
     refuse(to_target(&["absent"]), "no tenant with id 'absent'");
     refuse(to_target(&["management"]), "belongs to its deployment");
     target.execute("UPDATE deployment SET value = '00' WHERE name = 'secret key fingerprint'", &[]).await;
-    refuse(to_target(&["t7"]), "the target: ");
+    refuse(to_target(&["t7"]), "the target, --to-secret-key-file: ");
     target
         .execute(
             "UPDATE deployment SET value = $1 WHERE name = 'secret key fingerprint'",
@@ -184,10 +189,7 @@ async fn rehearsal_changes_nothing_and_impossible_moves_are_refused() {
     target.execute("DELETE FROM applications WHERE name = 'rules'", &[]).await;
     refuse(to_target(&["t7"]), "applications that are not here: rules of tenant management");
     insert_application(&target, 8001).await;
-    let distort = "CREATE FUNCTION distort() RETURNS trigger LANGUAGE plpgsql AS '
-            BEGIN NEW.text = $$y$$; RETURN NEW; END';
-        CREATE TRIGGER distort BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION distort()";
-    target.run_script(distort).await;
+    target.run_script(DISTORT).await;
     refuse(to_target(&["t7"]), "the table events has 1 rows with the digest");
     unchanged().await;
     target.insert_tenant("t7", "other.example.com").await;

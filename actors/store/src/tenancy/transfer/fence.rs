@@ -15,6 +15,7 @@ use crate::{Connection, Database};
 
 const LIST_INTERRUPTED: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/list_interrupted.sql");
+const LIST_TRIGGERS: &str = include_str!("../../../../../sql/queries/tenant_transfer/list_triggers.sql");
 const EXISTS: &str = include_str!("../../../../../sql/queries/tenant_transfer/fence_exists.sql");
 
 /// The longest wait of others for a table that is locked for the fence.
@@ -23,6 +24,8 @@ const LOCK: &str = "SET LOCAL lock_timeout = '200ms'";
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The writes that have triggers.
+const KINDS: [&str; 3] = ["insert", "update", "delete"];
 /// The tables that servers write for many tenants at once: their rows are skipped, so that others are counted.
 const SKIPPED: [&str; 1] = ["tenant_statistics"];
 
@@ -37,14 +40,23 @@ pub(super) async fn raise(client: &mut Connection, tenant: &TenantId) -> Result<
     Ok(())
 }
 
-/// Accepts the writes of a tenant again.
+/// Accepts the writes of a tenant again. Disabling a trigger waits for writers alone. Dropping it waits for readers,
+/// too, such as a backup, so a trigger that is in use stays, disabled.
 ///
 /// # Errors
 /// `Contended` if a table stays locked; `Unavailable` or `Database`. Parts of the fence may stand then.
 pub(super) async fn lift(client: &mut Connection, tenant: &TenantId) -> Result<()> {
-    for Table { name, .. } in list_tables(&**client).await? {
-        let drop = |kind| format!("DROP TRIGGER IF EXISTS {} ON {name}", trigger(tenant, kind));
-        patiently(client, &["insert", "update", "delete"].map(drop).join(";")).await?;
+    let names = KINDS.map(|kind| trigger(tenant, kind));
+    let triggers = client.query(LIST_TRIGGERS, &[&names.as_slice()]).await?;
+    let triggers: Vec<(&str, &str)> = triggers.iter().map(|row| (row.get(0), row.get(1))).collect();
+    for (table, trigger) in &triggers {
+        patiently(client, &format!("ALTER TABLE {table} DISABLE TRIGGER \"{trigger}\"")).await?;
+    }
+    for (table, trigger) in &triggers {
+        match once(client, &format!("DROP TRIGGER \"{trigger}\" ON {table}")).await {
+            Ok(()) | Err(Error::Contended) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }
@@ -54,9 +66,8 @@ pub(super) async fn lift(client: &mut Connection, tenant: &TenantId) -> Result<(
 /// # Errors
 /// `Unavailable` or `Database`.
 pub(super) async fn exists(client: &impl GenericClient, tenant: &TenantId) -> Result<bool> {
-    let names = ["insert", "update", "delete"].map(|kind| trigger(tenant, kind).trim_matches('"').to_owned());
-    let names = names.as_slice();
-    Ok(client.query_one(EXISTS, &[&names]).await?.get(0))
+    let names = KINDS.map(|kind| trigger(tenant, kind));
+    Ok(client.query_one(EXISTS, &[&names.as_slice()]).await?.get(0))
 }
 
 /// Lists the tenants that have a fence although no command moves them: the command was killed.
@@ -68,9 +79,9 @@ pub async fn list_interrupted(database: &Database) -> Result<Vec<String>> {
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Returns the name of a trigger, quoted.
+/// Returns the name of a trigger.
 fn trigger(tenant: &TenantId, kind: &str) -> String {
-    format!("\"moving_{kind}_{tenant}\"")
+    format!("moving_{kind}_{tenant}")
 }
 
 /// Returns the statements that create the triggers of a table. Only a change of the mark that the tenant has moved is
@@ -82,7 +93,7 @@ fn creation(table: &Table, tenant: &TenantId) -> String {
     let is_mark = if key == "id" { " AND NEW.moved_at IS NOT DISTINCT FROM OLD.moved_at" } else { "" };
     let create = |kind: &str, condition: String| {
         format!(
-            "CREATE OR REPLACE TRIGGER {} BEFORE {kind} ON {name} FOR EACH ROW WHEN ({condition}) \
+            "CREATE OR REPLACE TRIGGER \"{}\" BEFORE {kind} ON {name} FOR EACH ROW WHEN ({condition}) \
             EXECUTE FUNCTION reject_moving_tenant('{tenant}', '{then}')",
             trigger(tenant, kind)
         )
@@ -99,14 +110,17 @@ fn creation(table: &Table, tenant: &TenantId) -> String {
 async fn patiently(client: &mut Connection, statements: &str) -> Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
-        let transaction = client.transaction().await?;
-        transaction.batch_execute(LOCK).await?;
-        let done = transaction.batch_execute(statements).await.map_err(Error::from);
-        match done {
-            Ok(()) => return Ok(transaction.commit().await?),
-            Err(Error::Contended) if Instant::now() < until => drop(transaction),
-            Err(error) => return Err(error),
+        match once(client, statements).await {
+            Err(Error::Contended) if Instant::now() < until => sleep(PAUSE).await,
+            outcome => return outcome,
         }
-        sleep(PAUSE).await;
     }
+}
+
+/// Runs statements in a transaction, unless others lock the table.
+async fn once(client: &mut Connection, statements: &str) -> Result<()> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK).await?;
+    transaction.batch_execute(statements).await?;
+    Ok(transaction.commit().await?)
 }
