@@ -312,6 +312,16 @@ impl Database {
         Ok(self.reader().await?.query_opt(statement, &[&name]).await?.map(|row| row.get(0)))
     }
 
+    /// Returns the names and values of [`agree`](Self::agree) whose name has a beginning.
+    ///
+    /// # Errors
+    /// `Unavailable` or `Database`.
+    pub async fn list_agreed(&self, beginning: &str) -> Result<Vec<(String, String)>> {
+        let statement = "SELECT name, value FROM deployment WHERE starts_with(name, $1) ORDER BY name";
+        let rows = self.reader().await?.query(statement, &[&beginning]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+    }
+
     /// Stores a value that all processes of the deployment share, unless there is one, and returns the stored one.
     ///
     /// # Errors

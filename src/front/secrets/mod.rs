@@ -2,6 +2,7 @@
 
 pub mod access_token;
 mod application_secrets;
+pub mod foreign_keys;
 pub mod password;
 pub mod sealing;
 pub mod second_factor;

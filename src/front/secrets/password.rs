@@ -16,6 +16,7 @@ use platform_store::realtime::signatures::MessageKey;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::foreign_keys::{FOREIGN, Fact, ForeignKeys, fact};
 use super::sealing::SealingKey;
 use crate::directory;
 
@@ -106,6 +107,8 @@ pub struct SecretKey {
     sealing: SealingKey,
     messages: MessageKey,
     fingerprint: String,
+    /// The keys that hashed secrets of tenants in the deployments that they came from (Z-21).
+    foreign: ForeignKeys,
 }
 
 /// The place for which the key that hashes generated secrets is sealed under a later secret key.
@@ -161,6 +164,7 @@ impl SecretKey {
             sealing: SealingKey::derive(bytes),
             messages: MessageKey::derive(bytes),
             fingerprint,
+            foreign: ForeignKeys::default(),
         }
     }
 
@@ -174,6 +178,27 @@ impl SecretKey {
     pub fn with_hashing_key(self, sealed: &str) -> Option<Self> {
         let bytes = parse_hex(&self.sealing.open(HASHING_KEY, sealed)?)?;
         Some(Self { hashing: hmac::Key::new(hmac::HMAC_SHA256, &bytes), hashing_bytes: bytes, ..self })
+    }
+
+    /// Returns the facts by which another deployment verifies what this one does: its own hashing key, and those that
+    /// it has learnt, except the one of the other deployment.
+    pub fn hashing_facts(&self, other: &Self) -> Vec<Fact> {
+        let (own, known) = (self.hashing_fingerprint(), other.hashing_fingerprint());
+        let mut facts = self.seal_foreign(other);
+        facts.push(fact(&own, &self.hashing_bytes, &other.sealing));
+        facts.retain(|(name, _)| name.strip_prefix(FOREIGN) != Some(&known));
+        facts
+    }
+
+    /// Seals the learnt hashing keys under a secret key.
+    pub fn seal_foreign(&self, other: &Self) -> Vec<Fact> {
+        self.foreign.seal(&other.sealing)
+    }
+
+    /// Verifies also secrets that the deployments of these facts hashed, instead of those of earlier ones. Returns
+    /// whether all could be opened.
+    pub fn learn(&self, facts: &[Fact]) -> bool {
+        self.foreign.replace(&self.sealing, facts)
     }
 
     /// Returns the key that seals secrets that must be readable again, such as secret options (Z-05).
@@ -191,10 +216,12 @@ impl SecretKey {
         format!("{KEYED}{}", hex(hmac::sign(&self.hashing, secret.as_bytes()).as_ref()))
     }
 
-    /// Compares a secret with a hash of [`SecretKey::hash`], in constant time.
+    /// Compares a secret with a hash of [`SecretKey::hash`], of this deployment or of one from which a tenant came.
+    /// Each comparison takes constant time.
     pub fn verifies(&self, secret: &str, hash: &str) -> bool {
-        let tag = hash.strip_prefix(KEYED).and_then(parse_hex);
-        tag.is_some_and(|tag| hmac::verify(&self.hashing, secret.as_bytes(), &tag).is_ok())
+        let Some(tag) = hash.strip_prefix(KEYED).and_then(parse_hex) else { return false };
+        let matches = |key: &hmac::Key| hmac::verify(key, secret.as_bytes(), &tag).is_ok();
+        matches(&self.hashing) || self.foreign.any(matches)
     }
 
     /// Returns a fingerprint of the key that hashes generated secrets, which does not reveal it. A rotation replaces
@@ -209,7 +236,7 @@ impl SecretKey {
     }
 }
 
-fn parse_hex(text: &str) -> Option<Vec<u8>> {
+pub(super) fn parse_hex(text: &str) -> Option<Vec<u8>> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     (text.len().is_multiple_of(2)).then(|| text.as_bytes().chunks(2).map(byte).collect())?
 }
@@ -296,6 +323,34 @@ mod tests {
 
     fn key_at(dir: &tempfile::TempDir, name: &str) -> SecretKey {
         SecretKey::load(&dir.path().join(name)).expect("read").expect("a file")
+    }
+
+    #[test]
+    fn secrets_that_another_deployment_hashed_are_verified_also_after_a_rotation() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let key = |name: &str| SecretKey::create(&dir.path().join(name)).expect("a key");
+        let (source, target, successor, stranger) = (key("1"), key("2"), key("3"), key("4"));
+        let (hash, own) = (source.hash("abc"), target.hash("own"));
+        assert!(!target.verifies("abc", &hash));
+
+        let facts = source.hashing_facts(&target);
+        assert!(target.learn(&facts));
+        let rotated =
+            successor.with_hashing_key(&target.seal_hashing_key(&key_at(&dir, "3"))).expect("opened");
+        assert!(rotated.learn(&target.seal_foreign(&rotated)));
+        // The tenant goes on to a third deployment, and back to the first one.
+        let (third, first) = (key("5"), key_at(&dir, "1"));
+        assert!(third.learn(&rotated.hashing_facts(&third)) && first.learn(&rotated.hashing_facts(&first)));
+
+        for key in [&third, &first] {
+            assert!(key.verifies("abc", &hash) && key.verifies("own", &own));
+        }
+        for key in [&target, &rotated] {
+            assert!(key.verifies("abc", &hash) && key.verifies("own", &own));
+            assert!(!key.verifies("abd", &hash) && !key.verifies("abc", &own));
+        }
+        assert!(!stranger.learn(&facts) && !stranger.verifies("abc", &hash));
+        assert!(target.learn(&[]) && !target.verifies("abc", &hash));
     }
 
     #[test]

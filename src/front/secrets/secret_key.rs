@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use platform_store::Database;
 
+use super::foreign_keys::FOREIGN;
 use super::password::SecretKey;
 use crate::config::StoreSettings;
 use crate::directory;
@@ -72,7 +73,7 @@ pub async fn open(store: &StoreSettings, database: &Database) -> Result<SecretKe
     };
     let known = database.agree(FINGERPRINT, &key.fingerprint()).await?;
     let key = complete(store, key, &known)?;
-    let key = with_hashing_key(key, database).await?;
+    let key = Box::pin(with_hashing_key(key, database)).await?;
     database.sign_with(key.messages().clone()).await?;
     Ok(key)
 }
@@ -128,7 +129,7 @@ pub async fn existing(store: &StoreSettings, database: &Database) -> Result<Secr
         (None, Some(known)) => successor(store, known)?.ok_or_else(missing)?,
         (None, None) => return Err(missing()),
     };
-    with_hashing_key(key, database).await
+    Box::pin(with_hashing_key(key, database)).await
 }
 
 /// Checks, after a server has joined the others, that the key was not rotated since the server read it. Later rotations
@@ -189,11 +190,23 @@ fn complete(store: &StoreSettings, key: SecretKey, known: &str) -> Result<Secret
     matching(key, known)
 }
 
-/// Returns the key with the one that hashes generated secrets, which is an earlier key if this one was rotated.
+/// Returns the key with the one that hashes generated secrets, which is an earlier key if this one was rotated, and
+/// with those of deployments from which tenants came.
 async fn with_hashing_key(key: SecretKey, database: &Database) -> Result<SecretKey, StartError> {
-    let Some(sealed) = database.agreed(HASHING_KEY).await? else { return Ok(key) };
     let broken = || StartError::SecretKey("the database has a hashing key that this key did not seal".into());
-    key.with_hashing_key(&sealed).ok_or_else(broken)
+    let key = match database.agreed(HASHING_KEY).await? {
+        Some(sealed) => key.with_hashing_key(&sealed).ok_or_else(broken)?,
+        None => key,
+    };
+    if learn(&key, database).await? { Ok(key) } else { Err(broken()) }
+}
+
+/// Reads the hashing keys of deployments from which tenants came. Returns whether all could be opened.
+///
+/// # Errors
+/// `Unavailable` or `Database`.
+pub async fn learn(key: &SecretKey, database: &Database) -> platform_model::error::Result<bool> {
+    Ok(key.learn(&database.list_agreed(FOREIGN).await?))
 }
 
 /// Returns the key if it has the fingerprint that the database knows.

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use platform_front::config::StoreSettings;
+use platform_front::secrets::foreign_keys::FOREIGN;
 use platform_front::secrets::password::{self, KEYED, SecretKey};
 use platform_front::secrets::sealing::{
     place_of_application_key, place_of_application_user, place_of_authority_key, place_of_device_credentials,
@@ -50,7 +51,9 @@ async fn rotate(store: &StoreSettings, database: &Database) -> Result<String, Fa
     let old = secret_key::existing(store, database).await?;
     let new = create_successor(&place)?;
     let (hashing, fingerprint) = (old.seal_hashing_key(&new), new.fingerprint());
-    let facts = [(FINGERPRINT, Some(fingerprint.as_str())), (HASHING_KEY, Some(hashing.as_str()))];
+    let foreign = old.seal_foreign(&new);
+    let mut facts = vec![(FINGERPRINT, Some(fingerprint.as_str())), (HASHING_KEY, Some(hashing.as_str()))];
+    facts.extend(foreign.iter().map(|(name, sealed)| (name.as_str(), Some(sealed.as_str()))));
     let replace = |text: &SealedText| {
         let place = place_of(text);
         let opened = old.sealing().open(place.each_ref(), &text.sealed)?;
@@ -97,7 +100,9 @@ async fn forget(
     }
     let new = create_successor(&place)?;
     let fingerprint = new.fingerprint();
-    let facts = [(FINGERPRINT, Some(fingerprint.as_str())), (HASHING_KEY, None)];
+    let foreign = database.list_agreed(FOREIGN).await?;
+    let mut facts = vec![(FINGERPRINT, Some(fingerprint.as_str())), (HASHING_KEY, None)];
+    facts.extend(foreign.iter().map(|(name, _)| (name.as_str(), None)));
     replace_key(database, &facts, OldTexts::Lost, |text| redrawn(&new, text)).await?;
     completed(&place)?;
     Ok(format!("{} has a new key\n{}", place.display(), described(&lost)))

@@ -100,15 +100,13 @@ pub(super) enum TenantCommand {
     Export(OnStore<TenantExport>),
     /// Create a tenant from such a file; running servers know it at once
     ///
-    /// The deployment needs the secret key of the export, because passwords depend on it. The import is one
-    /// transaction, which is committed only if each table has the rows that the file claims.
+    /// The import is one transaction, which is committed only if each table has the rows that the file claims.
     Import(OnStore<TenantImport>),
     /// Move a tenant to the database of another deployment while it is used
     ///
     /// Its rows are copied while it is used. Then its writes get 503 for some seconds, the last rows are copied, and
     /// both sides prove that they have the same ones. Afterwards all its requests get 503 here, so clients that try
-    /// again arrive there when its domain leads there. Both deployments need the same secret key. A command that was
-    /// killed is run again.
+    /// again arrive there when its domain leads there. A command that was killed is run again.
     Move(OnStore<TenantMove>),
 }
 

@@ -216,6 +216,7 @@ fn export_and_import_name_tenant_and_file() {
             file: "p.tenant".into(),
             id,
             domain,
+            source_secret_key_file: None,
             replace: false,
             dry_run: true
         })

@@ -38,6 +38,9 @@ pub struct TenantImport {
     /// Domain of the new tenant [default: that of the exported one]
     #[arg(long)]
     pub domain: Option<String>,
+    /// secret.key of the deployment of the export [default: that of this one]
+    #[arg(long, value_name = "FILE")]
+    pub source_secret_key_file: Option<PathBuf>,
     /// Replace the tenant, which must be suspended; what it has now is lost
     #[arg(long)]
     pub replace: bool,
@@ -58,6 +61,9 @@ pub struct TenantMove {
     /// File with the password for --to in its first line, which no other user of this machine can see
     #[arg(long, value_name = "FILE")]
     pub to_password_file: Option<PathBuf>,
+    /// secret.key of the other deployment [default: that of this one]
+    #[arg(long, value_name = "FILE")]
+    pub to_secret_key_file: Option<PathBuf>,
     /// Copy everything, compare it, and undo it at the end; the tenant is used as before
     #[arg(long)]
     pub dry_run: bool,

@@ -12,13 +12,11 @@ use platform_model::id::{MANAGEMENT, TenantId};
 use platform_model::tenancy::tenant::parse_domain;
 use platform_store::Database;
 use platform_store::schema::restoration::newest_schema;
-use platform_store::tenancy::transfer::{self, Existing, Mode, Source, TableContent, Target};
+use platform_store::tenancy::transfer::{self, Existing, Mode, Secrets, Source, TableContent, Target};
 use tokio::sync::Mutex;
 use zip::ZipArchive;
 
-use super::{
-    FORMAT, Failure, Keys, MANIFEST, Manifest, entry, has_own_schema, proof, refuse_other_keys, sealed_again,
-};
+use super::{FORMAT, Failure, MANIFEST, Manifest, entry, has_own_schema, proof, sealed_again};
 use crate::administration::by_operator;
 use crate::cli::TenantImport;
 
@@ -77,13 +75,18 @@ impl TenantFile {
         };
         has_own_schema(database).await?;
         let key = Box::pin(secret_key::open(store, database)).await?;
-        refuse_other_keys(&keys, &Keys::of(&key))?;
+        let own = store.secret_key_file();
+        let file = arguments.source_secret_key_file.as_deref().unwrap_or(&own);
+        let there = keys.source(file, "--source-secret-key-file")?;
         let by = by_operator(database, &TenantId::parse(MANAGEMENT)?).await?;
         let mode = if arguments.dry_run { Mode::Rehearsal } else { Mode::Real };
         let existing = if arguments.replace { Existing::Replaced } else { Existing::Refused };
-        let (archive, seal) = (Mutex::new(archive), |there: &_, here: &_| sealed_again(&key, there, here));
+        let seal = |at_source: &_, here: &_| sealed_again((&there, &key), at_source, here);
+        let (archive, secrets) =
+            (Mutex::new(archive), Secrets { seal: &seal, hashing: there.hashing_facts(&key) });
         let closed =
-            transfer::import(database, &by, (&content, &archive), &target, (existing, mode), &seal).await?;
+            transfer::import(database, &by, (&content, &archive), &target, (existing, mode), &secrets)
+                .await?;
         let mut told = format!("{}\n", proof(&content.tables));
         if closed > 0 {
             told += &format!("{closed} secrets cannot be opened, as before the export\n");

@@ -9,8 +9,10 @@ mod export;
 mod import;
 mod relocation;
 
+use std::path::Path;
 use std::time::SystemTime;
 
+use platform_front::secrets::foreign_keys::Fact;
 use platform_front::secrets::password::SecretKey;
 use platform_store::Database;
 use platform_store::schema::restoration::newest_schema;
@@ -47,19 +49,46 @@ struct Manifest {
     content: Content,
 }
 
-/// The fingerprints of the keys on which the secrets in the file depend.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The keys on which the secrets in the file depend.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Keys {
-    /// That of the secret key, which seals secrets.
+    /// The fingerprint of the secret key, which seals secrets.
     sealing: String,
-    /// That of the key that hashes generated secrets: the secret key before its first rotation.
-    hashing: String,
+    /// The key that hashes generated secrets, sealed under the secret key.
+    hashing_key: String,
+    /// The hashing keys of deployments from which tenants came, sealed in the same way, with their names.
+    foreign: Vec<Fact>,
 }
 
 impl Keys {
     fn of(key: &SecretKey) -> Self {
-        Self { sealing: key.fingerprint(), hashing: key.hashing_fingerprint() }
+        Self {
+            sealing: key.fingerprint(),
+            hashing_key: key.seal_hashing_key(key),
+            foreign: key.seal_foreign(key),
+        }
+    }
+
+    /// Returns the key of the source from its file.
+    ///
+    /// # Errors
+    /// The file cannot be used, or has another key; `flag` names it.
+    fn source(&self, file: &Path, flag: &str) -> Result<SecretKey, Failure> {
+        let refused = |why: String| format!("{}: {why}", file.display());
+        let key = SecretKey::load(file).map_err(|error| refused(error.to_string()))?;
+        let key = key.ok_or_else(|| refused("the file is missing".into()))?;
+        let fingerprint = key.fingerprint();
+        if fingerprint != self.sealing {
+            return Err(refused(format!(
+                "it has the key {fingerprint}…, and the secrets in the file depend on {}…; name the secret.key of its \
+                 deployment with {flag}",
+                self.sealing
+            ))
+            .into());
+        }
+        let key = key.with_hashing_key(&self.hashing_key).filter(|key| key.learn(&self.foreign));
+        Ok(key.ok_or_else(|| refused("it did not seal the hashing keys in the file".into()))?)
     }
 }
 
@@ -104,20 +133,12 @@ fn rows_of(tables: &[TableContent]) -> u64 {
     tables.iter().map(|table| table.rows).sum()
 }
 
-/// Seals a secret for its place here.
-fn sealed_again(key: &SecretKey, there: &SealedText, here: &SealedText) -> Option<Replacement> {
-    let opened = key.sealing().open(place_of(there), &there.sealed)?;
-    Some(Replacement { sealed: key.sealing().seal(place_of(here), &opened), hash: None })
-}
-
-fn refuse_other_keys(there: &Keys, here: &Keys) -> Result<(), Failure> {
-    if there == here {
-        return Ok(());
-    }
-    Err(format!(
-        "the passwords of devices and the secrets of the tenant depend on the key {}… of its deployment, and this one \
-         has {}…: nobody could log in. Choose a deployment that was set up with a copy of that secret.key",
-        there.sealing, here.sealing
-    )
-    .into())
+/// Seals a secret of the deployment of `from` for its place in that of `to`.
+fn sealed_again(
+    (from, to): (&SecretKey, &SecretKey),
+    there: &SealedText,
+    here: &SealedText,
+) -> Option<Replacement> {
+    let opened = from.sealing().open(place_of(there), &there.sealed)?;
+    Some(Replacement { sealed: to.sealing().seal(place_of(here), &opened), hash: None })
 }

@@ -6,9 +6,9 @@ use platform_front::secrets::secret_key;
 use platform_front::terminal::say;
 use platform_model::id::{MANAGEMENT, TenantId};
 use platform_store::Database;
-use platform_store::tenancy::transfer::{Mode, Moved, Place, Relocation, Step};
+use platform_store::tenancy::transfer::{Mode, Moved, Place, Relocation, Secrets, Step};
 
-use super::{Failure, Keys, has_own_schema, proof, refuse_other_keys, sealed_again};
+use super::{Failure, has_own_schema, proof, sealed_again};
 use crate::administration::{by_operator, in_force};
 use crate::cli::TenantMove;
 
@@ -54,10 +54,11 @@ pub async fn relocate(
             if place == Place::Interrupted {
                 relocation.undo().await?;
             }
-            let there = Box::pin(secret_key::open(store, target)).await;
-            let there = there.map_err(|error| format!("the target: {error}"))?;
-            refuse_other_keys(&Keys::of(&key), &Keys::of(&there))?;
-            Box::pin(transfer((source, target), &there, &relocation, arguments)).await
+            let file = arguments.to_secret_key_file.clone().or_else(|| store.secret_key.clone());
+            let of_target = StoreSettings { secret_key: file.or(Some(store.secret_key_file())), ..store.clone() };
+            let there = Box::pin(secret_key::open(&of_target, target)).await;
+            let there = there.map_err(|error| format!("the target, --to-secret-key-file: {error}"))?;
+            Box::pin(transfer((source, target), (&key, &there), &relocation, arguments)).await
         }
     }
 }
@@ -77,15 +78,16 @@ async fn undo(relocation: &Relocation<'_>, tenant: &TenantId, place: Place) -> R
 
 async fn transfer(
     (source, target): (&Database, &Database),
-    key: &SecretKey,
+    keys: (&SecretKey, &SecretKey),
     relocation: &Relocation<'_>,
     TenantMove { id, dry_run, .. }: &TenantMove,
 ) -> Result<String, Failure> {
     let by = by_operator(target, &TenantId::parse(MANAGEMENT)?).await?;
     let mode = if *dry_run { Mode::Rehearsal } else { Mode::Real };
-    let seal = |there: &_, here: &_| sealed_again(key, there, here);
+    let seal = |at_source: &_, here: &_| sealed_again(keys, at_source, here);
+    let secrets = Secrets { seal: &seal, hashing: keys.0.hashing_facts(keys.1) };
     let Moved { tables, closed, fenced } =
-        match Box::pin(relocation.transfer(&by, mode, &seal, &report)).await {
+        match Box::pin(relocation.transfer(&by, mode, &secrets, &report)).await {
             Ok(moved) => moved,
             Err(error) => return Err(failed(relocation, error).await),
         };

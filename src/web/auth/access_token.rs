@@ -81,7 +81,7 @@ impl Authenticator {
         let key = parse_client_id(client).unwrap_or(NO_KEY);
         let found = platform_store::users::token_clients::find_secret(&self.database, key).await?;
         let hash = found.as_ref().map_or(&self.unmatched_secret_hash, |(_, hash)| hash);
-        let proven = self.secret_key.verifies(secret, hash);
+        let proven = self.verifies(secret, hash).await?;
         let Some((tenant, _)) = found.filter(|_| proven) else {
             self.throttle.failed_at(source);
             return Err(ApiError::Unauthorized);

@@ -113,10 +113,12 @@ impl Authenticator {
             return Ok(None);
         }
         let found = platform_store::users::find_user(&self.database, tenant, user).await?;
-        Ok(found.filter(|(user, _)| {
-            let hash = user.password_hash.as_deref();
-            hash.is_some_and(|hash| self.secret_key.verifies(password, hash))
-        }))
+        let Some((user, status)) = found else { return Ok(None) };
+        let matches = match user.password_hash.as_deref() {
+            Some(hash) => self.verifies(password, hash).await?,
+            None => false,
+        };
+        Ok(matches.then_some((user, status)))
     }
 
     async fn admit_by_password(&self, user: Account, status: TenantStatus, seen: u64) -> Result<Caller> {
@@ -166,7 +168,7 @@ impl Authenticator {
         if chosen.is_none()
             && let Some(hash) = hash
         {
-            if self.secret_key.verifies(&password, hash) {
+            if self.verifies(&password, hash).await? {
                 return Ok(true);
             }
             attempt.tried();

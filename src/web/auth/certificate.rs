@@ -93,7 +93,7 @@ impl Authenticator {
         let account = self.throttle.account(&enrollment.tenant, &device.user_name());
         let mut attempt = self.throttle.enter(account, source).await?;
         attempt.tried();
-        if !self.secret_key.verifies(&password, &enrollment.hash) {
+        if !self.verifies(&password, &enrollment.hash).await? {
             let (tenant, user) = (&enrollment.tenant, device.user_name());
             tracing::warn!(target: "platform::security", %tenant, user, %source, "enrollment refused");
             return Err(ApiError::Unauthorized);

@@ -29,6 +29,9 @@ impl Authenticator {
         if let Changed::Guess(text) = changed {
             return self.throttle.heard(text);
         }
+        if let Changed::Tenant(_) | Changed::Anything = changed {
+            self.foreign_keys.outdate();
+        }
         let keep = |keep: &dyn Fn(&CachedCaller) -> bool| self.remembered.retain(|_, known| keep(known));
         self.changes.note(changed, || match changed {
             Changed::Users(tenant, names) | Changed::Rights(tenant, Holders::Users(names)) => {

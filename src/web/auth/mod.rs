@@ -13,6 +13,7 @@ pub mod cors;
 mod domains;
 mod extraction;
 mod forgetting;
+mod generated_secrets;
 mod hashing;
 mod identity_provider;
 mod jwt;
@@ -47,6 +48,7 @@ use application_keys::ApplicationKeys;
 use basic::Credentials;
 use changes::{Changes, TenantBy, Validity};
 use domains::Domains;
+use generated_secrets::ForeignKeys;
 use hashing::HashingThreads;
 use identity_provider::IdentityProviders;
 pub(crate) use identity_provider::{Attempt, Refusal};
@@ -88,6 +90,7 @@ type Flight = (Key, Option<RequestSource>, u64);
 pub struct Authenticator {
     database: Database,
     secret_key: Arc<SecretKey>,
+    foreign_keys: ForeignKeys,
     domains: Domains,
     public_keys: PublicKeys,
     identity_providers: IdentityProviders,
@@ -155,6 +158,7 @@ impl Authenticator {
             token_validity: limits.access_token,
             gateway: if settings.gateway_check { GatewayCheck::On } else { GatewayCheck::Off },
             secret_key,
+            foreign_keys: ForeignKeys::default(),
         }
     }
 

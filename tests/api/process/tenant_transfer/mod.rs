@@ -4,6 +4,7 @@ mod deployments;
 mod every_table;
 mod fenced;
 mod moved;
+mod other_keys;
 mod refused;
 mod replaced;
 

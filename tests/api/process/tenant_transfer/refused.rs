@@ -34,8 +34,15 @@ async fn files_that_are_damaged_or_do_not_fit_are_refused_before_anything_is_wri
         (other_rows, "the table alarms has 1 rows with the digest"),
         (with("format", &|m| m["format"] = json!(2)), "it has format 2"),
         (with("schema", &|m| m["schema"] = json!(49)), "it has schema 49"),
-        (with("key", &|m| m["keys"]["sealing"] = json!("00")), "depend on the key 00"),
-        (with("hash", &|m| m["keys"]["hashing"] = json!("00")), "nobody could log in"),
+        (
+            with("key", &|m| m["keys"]["sealing"] = json!("00")),
+            "name the secret.key of its deployment with --source",
+        ),
+        (with("hash", &|m| m["keys"]["hashingKey"] = json!("00")), "did not seal the hashing keys"),
+        (
+            with("foreign", &|m| m["keys"]["foreign"] = json!([["hashing key of 00", "00"]])),
+            "did not seal the",
+        ),
         (
             with("partition", &|m| m["content"]["partitions"][0] = json!("users")),
             "\"users\", which is no partition",

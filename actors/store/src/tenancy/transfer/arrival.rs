@@ -9,12 +9,13 @@ use tokio::time::{Duration, sleep};
 
 use super::copying::{self, Destination, Rows};
 use super::tables::{Table, list_tables};
-use super::{Existing, FORMAT, ForeignApplication, Seal, TableContent, Target, sealed, sequences};
+use super::{Existing, FORMAT, ForeignApplication, Secrets, TableContent, Target, sealed, sequences};
 use crate::realtime::announcements::{Announcements, Change};
 use crate::tenancy::tenants;
 
 const FIND_TAKEN: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_taken.sql");
 const FIND_FORMER: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_former.sql");
+const LEARN: &str = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 const SET_PARENT: &str = "UPDATE tenants SET parent = $2 WHERE id = $1";
 const FIND_APPLICATION: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/find_application.sql");
@@ -173,10 +174,13 @@ impl<'a> Arrival<'a> {
         &self,
         announcements: &Announcements,
         (source, claimed): (&str, &[TableContent]),
-        seal: &Seal<'_>,
+        secrets: &Secrets<'_>,
     ) -> Result<usize> {
         let tenant = &self.target.tenant;
-        let closed = sealed::seal_again(self.transaction, (source, tenant), &self.ids, seal).await?;
+        let closed = sealed::seal_again(self.transaction, (source, tenant), &self.ids, secrets).await?;
+        for (name, sealed) in &secrets.hashing {
+            self.transaction.execute(LEARN, &[name, sealed]).await?;
+        }
         self.await_lead().await?;
         sequences::advance(self.transaction, tenant, claimed).await?;
         let parent = self.parent.as_deref();

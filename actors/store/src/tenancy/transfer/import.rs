@@ -7,15 +7,14 @@ use tokio::sync::Mutex;
 
 use super::arrival::{Arrival, prove};
 use super::copying::FileRows;
-use super::{Content, Existing, Mode, Seal, Source, Target, partitions, unusable};
+use super::{Content, Existing, Mode, Secrets, Source, Target, partitions, unusable};
 use crate::Database;
 use crate::realtime::announcements::{Announcements, change_over, rehearse};
 use crate::tenancy::tenants;
 
-/// Creates a tenant from an export, or replaces a suspended one, and notifies every server process. `seal` seals a
-/// secret of the source for its place here. Returns the number of secrets that could not be opened. One transaction,
-/// apart from partitions, which are made before: it is rolled back unless every table has the rows that the file
-/// claims.
+/// Creates a tenant from an export, or replaces a suspended one, and notifies every server process. Returns the number
+/// of secrets that could not be opened. One transaction, apart from partitions, which are made before: it is rolled
+/// back unless every table has the rows that the file claims.
 ///
 /// # Errors
 /// `Duplicate` for a tenant or a domain that exists; `Invalid` for a file that does not fit this deployment, or that
@@ -26,11 +25,11 @@ pub async fn import(
     (content, source): (&Content, &Mutex<impl Source>),
     target: &Target,
     (existing, mode): (Existing, Mode),
-    seal: &Seal<'_>,
+    secrets: &Secrets<'_>,
 ) -> Result<usize> {
     let connect = async || database.patient_loader().await;
     let work = async |transaction: &Transaction<'_>, announcements: &Announcements| {
-        let closed = run(transaction, announcements, (content, source), (target, existing), seal).await?;
+        let closed = run(transaction, announcements, (content, source), (target, existing), secrets).await?;
         tenants::audit::imported(transaction, announcements, by, &target.tenant).await?;
         Ok(closed)
     };
@@ -48,7 +47,7 @@ async fn run(
     announcements: &Announcements,
     (content, source): (&Content, &Mutex<impl Source>),
     (target, existing): (&Target, Existing),
-    seal: &Seal<'_>,
+    secrets: &Secrets<'_>,
 ) -> Result<usize> {
     let expected: Vec<_> = content.tables.iter().map(|table| (&*table.table, &*table.columns)).collect();
     let arrival =
@@ -63,5 +62,5 @@ async fn run(
     if content.status == "ACTIVE" {
         arrival.leave_room().await?;
     }
-    arrival.complete(announcements, (&content.tenant, &content.tables), seal).await
+    arrival.complete(announcements, (&content.tenant, &content.tables), secrets).await
 }

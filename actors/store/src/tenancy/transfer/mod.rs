@@ -127,9 +127,14 @@ pub enum Mode {
     Rehearsal,
 }
 
-/// Seals a secret of the source, the first one, for its place here, the second one. Returns `None` for one that cannot
-/// be opened.
-pub type Seal<'a> = dyn Fn(&SealedText, &SealedText) -> Option<Replacement> + 'a;
+/// The secrets of a tenant that arrives.
+pub struct Secrets<'a> {
+    /// Seals a secret of the source, the first one, for its place here, the second one. Returns `None` for one that
+    /// cannot be opened.
+    pub seal: &'a dyn Fn(&SealedText, &SealedText) -> Option<Replacement>,
+    /// The facts by which this deployment verifies what the source hashed, with their names.
+    pub hashing: Vec<(String, String)>,
+}
 
 /// How values are written, whatever the settings of the database and of its roles are.
 const FORMAT: &str = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; \

@@ -20,7 +20,7 @@ use super::arrival::{Arrival, prove};
 use super::delta::catch_up;
 use super::snapshot::{Mark, Snapshot};
 use super::tables::Table;
-use super::{Existing, Mode, Seal, TableContent, Target, fence, partitions};
+use super::{Existing, Mode, Secrets, TableContent, Target, fence, partitions};
 use crate::realtime::announcements::{Announcements, Change, change, change_over, rehearse};
 use crate::tenancy::tenants;
 use crate::{Connection, Database};
@@ -135,12 +135,12 @@ impl<'a> Relocation<'a> {
         &self,
         by: &Administration,
         mode: Mode,
-        seal: &Seal<'_>,
+        secrets: &Secrets<'_>,
         progress: &dyn Fn(Step),
     ) -> Result<Moved> {
         let (domain, used) = self.describe().await?;
         let target = Target { tenant: self.tenant.clone(), domain };
-        let passage = Passage { relocation: self, target: &target, mode, seal, progress };
+        let passage = Passage { relocation: self, target: &target, mode, secrets, progress };
         let connect = async || self.target.patient_loader().await;
         let work = async |transaction: &Transaction<'_>, announcements: &Announcements| {
             transaction.query_one(LOCK, &[&self.tenant.as_str()]).await?;
@@ -200,7 +200,7 @@ struct Passage<'a> {
     relocation: &'a Relocation<'a>,
     target: &'a Target,
     mode: Mode,
-    seal: &'a Seal<'a>,
+    secrets: &'a Secrets<'a>,
     progress: &'a dyn Fn(Step),
 }
 
@@ -294,7 +294,7 @@ impl Passage<'_> {
         prove(&tables, &found)?;
         snapshot.end().await?;
         (self.progress)(Step::Proven(written));
-        let closed = arrival.complete(announcements, (self.tenant().as_str(), &tables), self.seal).await?;
+        let closed = arrival.complete(announcements, (self.tenant().as_str(), &tables), self.secrets).await?;
         Ok(Moved { tables, closed, fenced: Instant::now() })
     }
 }

@@ -6,17 +6,16 @@ use platform_model::error::Result;
 use platform_model::id::TenantId;
 use tokio_postgres::Transaction;
 
-use super::Seal;
+use super::Secrets;
 use crate::schema::sealed_texts::{SealedKind, SealedText, list_of_tenant, store};
 
-/// Seals the secrets of an imported tenant for their new places. `seal` gets a text as it was at the source and as it
-/// is here, and returns `None` for one that cannot be opened; it stays as it is, as useless as at the source. Returns
-/// the number of those.
+/// Seals the secrets of an imported tenant for their new places. One that cannot be opened stays as it is, as useless
+/// as at the source. Returns the number of those.
 pub(super) async fn seal_again(
     transaction: &Transaction<'_>,
     (source, tenant): (&str, &TenantId),
     ids: &HashMap<i64, i64>,
-    seal: &Seal<'_>,
+    secrets: &Secrets<'_>,
 ) -> Result<usize> {
     let at_source = |name: &str| {
         let id = ids.iter().find(|(_, here)| here.to_string() == name).map(|(there, _)| there.to_string());
@@ -28,7 +27,7 @@ pub(super) async fn seal_again(
         if here.kind == SealedKind::ApplicationUser {
             there.name = at_source(&here.name);
         }
-        match seal(&there, &here) {
+        match (secrets.seal)(&there, &here) {
             Some(replacement) => store(transaction, &here, &replacement).await?,
             None => closed += 1,
         }
