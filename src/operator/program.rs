@@ -238,9 +238,9 @@ fn connected(
     done
 }
 
-/// Returns a database with the few connections that a command needs.
+/// Returns a database with the few connections that a command needs. A move keeps one of the second kind to itself.
 fn database_of_command(url: &str, settings: &Settings) -> platform_model::error::Result<Database> {
-    Database::new(url, Connections { reads: 1, devices: 1 }, &settings.limits())
+    Database::new(url, Connections { reads: 1, devices: 2 }, &settings.limits())
 }
 
 /// Returns the error for a command whose `--data-dir` contains no database that a server created.

@@ -4,6 +4,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use rustix::process::Signal;
+
 use super::deployments::register;
 use super::every_table::{empty, filled};
 use super::moved::DISTORT;
@@ -120,6 +122,29 @@ async fn writes_are_accepted_after_a_failed_move_although_a_backup_reads_the_tab
     assert_eq!(target.count("alarms WHERE tenant = 't7' AND text = 'new'").await, 1);
     let rows = source.query(in_use, &[]).await;
     assert_eq!((rows[0].get::<_, i64>(0), rows[0].get::<_, bool>(1)), (0, true));
+}
+
+#[tokio::test]
+async fn fence_stands_until_a_paused_server_knows_that_the_tenant_has_moved() {
+    let (scratch, source, target) = (scratch(), filled().await, empty().await);
+    let server = Program::serve_with(Program::command_on(&source, scratch.path()));
+    let command = || moving(&source, &target, scratch.path(), &["t7"]);
+    server.signal(Signal::STOP);
+    let is_over = "SELECT 1 FROM servers WHERE leased_until > now()";
+    until("the end of its lease", async || source.query(is_over, &[]).await.is_empty()).await;
+
+    refuse(command(), "t7 is at the target, and its writes are rejected here");
+
+    let fenced =
+        async || source.count("pg_trigger WHERE tgname LIKE 'moving%' AND tgenabled <> 'D'").await > 0;
+    assert!(fenced().await);
+    refuse(command(), "these servers do not respond");
+    assert!(fenced().await);
+    server.signal(Signal::CONT);
+    let responds = async || run(command(), "").status.success();
+    until("the move", responds).await;
+    assert!(!fenced().await);
+    assert_eq!(target.count("alarms WHERE tenant = 't7'").await, 1);
 }
 
 #[tokio::test]

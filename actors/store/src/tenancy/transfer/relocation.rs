@@ -29,6 +29,7 @@ const MARK_MOVED: &str = include_str!("../../../../../sql/queries/tenant_transfe
 const UNMARK_MOVED: &str = include_str!("../../../../../sql/queries/tenant_transfer/unmark_moved.sql");
 const FIND_COPY: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_copy.sql");
 const TRY_LOCK: &str = include_str!("../../../../../sql/queries/tenant_transfer/try_lock.sql");
+const LIST_PAUSED: &str = include_str!("../../../../../sql/queries/tenant_transfer/list_paused.sql");
 const LOCK: &str = include_str!("../../../../../sql/queries/tenant_transfer/lock.sql");
 
 /// A pass that takes less time than this is the last one before the fence.
@@ -166,10 +167,11 @@ impl<'a> Relocation<'a> {
         Ok((content.domain, content.partitions))
     }
 
-    /// Marks the tenant at the source, whose requests are rejected from now on, and lifts the fence.
+    /// Marks the tenant at the source, whose requests are rejected from now on. Lifts the fence when every connected
+    /// server knows that: one that is paused could still store a write that it has accepted.
     ///
     /// # Errors
-    /// `Contended`, `Unavailable` or `Database`; this may be repeated then.
+    /// `Invalid` names servers that do not respond; `Contended`, `Unavailable` or `Database`. This may be repeated.
     pub async fn complete(&self, by: &Administration) -> Result<()> {
         change(self.source, async |transaction, announcements| {
             transaction.execute(MARK_MOVED, &[&self.tenant.as_str()]).await?;
@@ -177,7 +179,16 @@ impl<'a> Relocation<'a> {
             tenants::audit::moved(transaction, announcements, by, self.tenant).await
         })
         .await?;
-        fence::lift(&mut *self.client.lock().await, self.tenant).await
+        let mut missing = self.source.wait_until_applied().await?;
+        let mut client = self.client.lock().await;
+        let paused = client.query(LIST_PAUSED, &[]).await?;
+        missing.extend(paused.iter().map(|row| (row.get(0), row.get(1))));
+        if !missing.is_empty() {
+            let servers: Vec<_> =
+                missing.iter().map(|(slot, name)| format!("{name} (slot {slot})")).collect();
+            return Err(Error::Invalid(format!("these servers do not respond: {}", servers.join(", "))));
+        }
+        fence::lift(&mut client, self.tenant).await
     }
 
     /// Lets the tenant be used at the source again. The caller knows that the target does not have it.
