@@ -116,6 +116,9 @@ const KEYED_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqsc
 const READER_PLANS: &str = "-c plan_cache_mode=force_custom_plan -c random_page_cost=1.1 -c jit=off -c work_mem=16MB \
     -c max_parallel_workers_per_gather=0";
 
+/// Stores a value that all processes of the deployment share, unless there is one of this name.
+pub(crate) const AGREE: &str = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+
 /// Timeouts of a step of bulk work. A device's write waits for a step, so a step does not wait long for a device's
 /// write: this would risk a deadlock with an arbitrary victim. And a process that hangs in the middle of a step must
 /// not keep its locks.
@@ -328,8 +331,7 @@ impl Database {
     /// `Unavailable` or `Database`.
     pub async fn agree(&self, name: &str, value: &str) -> Result<String> {
         let client = self.reader().await?;
-        let insert = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        client.execute(insert, &[&name, &value]).await?;
+        client.execute(AGREE, &[&name, &value]).await?;
         Ok(client.query_one("SELECT value FROM deployment WHERE name = $1", &[&name]).await?.get(0))
     }
 }

@@ -38,7 +38,7 @@ async fn moving_tenant_rejects_every_write_and_others_are_stored() {
     let writer = client.transaction().await.unwrap();
     writer.batch_execute("LOCK TABLE user_tokens, second_factors IN ROW EXCLUSIVE MODE").await.unwrap();
     let mut command = moving(source.database(), target.database(), scratch.path(), &["acme"]);
-    let running = command.stdout(Stdio::null()).spawn().unwrap();
+    let mut running = command.stdout(Stdio::null()).spawn().unwrap();
     let time = "2026-03-05T00:00:00Z";
     let event = |device: &str| json!({"source": {"id": device}, "type": "x", "time": time, "text": "x"});
     let mut stored = 0;
@@ -93,7 +93,6 @@ async fn moving_tenant_rejects_every_write_and_others_are_stored() {
     assert!(source.database().query(fenced, &[]).await[0].get::<_, i64>(0) > 40);
 
     writer.rollback().await.unwrap();
-    let mut running = running;
     assert!(running.wait().unwrap().success());
     assert_eq!(target.database().count("events WHERE tenant = 'acme'").await, stored);
     drop(held);

@@ -37,7 +37,7 @@ const UPDATE_ADMIN_PASSWORD: &str =
 const LIST_DOMAINS: &str = include_str!("../../../../../sql/queries/tenants/list_domains.sql");
 const SUSPEND: &str = include_str!("../../../../../sql/queries/tenants/suspend.sql");
 const HAND_OVER: &str = include_str!("../../../../../sql/queries/tenants/hand_over.sql");
-const DELETE: &str = include_str!("../../../../../sql/queries/tenants/delete.sql");
+pub(super) const DELETE: &str = include_str!("../../../../../sql/queries/tenants/delete.sql");
 const PLAN_BY_INDEX: &str = include_str!("../../../../../sql/queries/tenants/plan_by_index.sql");
 
 /// The tables whose rows of one tenant are unbounded, with the rest of their keys. A table comes before the tables its

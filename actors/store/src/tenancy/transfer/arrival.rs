@@ -10,12 +10,12 @@ use tokio::time::{Duration, sleep};
 use super::copying::{self, Destination, Rows};
 use super::tables::{Table, list_tables};
 use super::{Existing, FORMAT, ForeignApplication, Secrets, TableContent, Target, sealed, sequences};
+use crate::AGREE;
 use crate::realtime::announcements::{Announcements, Change};
 use crate::tenancy::tenants;
 
 const FIND_TAKEN: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_taken.sql");
 const FIND_FORMER: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_former.sql");
-const LEARN: &str = "INSERT INTO deployment (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 const SET_PARENT: &str = "UPDATE tenants SET parent = $2 WHERE id = $1";
 const FIND_APPLICATION: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/find_application.sql");
@@ -87,7 +87,7 @@ impl<'a> Arrival<'a> {
             )));
         }
         tenants::delete_contents(self.transaction, announcements, tenant).await?;
-        self.transaction.execute("DELETE FROM tenants WHERE id = $1", &[&tenant.as_str()]).await?;
+        self.transaction.execute(tenants::DELETE, &[&tenant.as_str()]).await?;
         Ok(former.get(1))
     }
 
@@ -144,8 +144,7 @@ impl<'a> Arrival<'a> {
         )))
     }
 
-    /// Copies rows of a table, each for its tenant here, into the table or into a temporary one.
-    /// Returns their number.
+    /// Copies rows of a table, each for its tenant here, into the table or into a temporary one. Returns their number.
     pub(super) async fn copy(&self, table: &Table, into: &str, rows: &mut impl Rows) -> Result<u64> {
         let (statement, prefix) = (table.copy_in(into), table.prefix(self.target));
         let destination = Destination { statement, prefix, ids: &self.ids };
@@ -179,12 +178,13 @@ impl<'a> Arrival<'a> {
         let tenant = &self.target.tenant;
         let closed = sealed::seal_again(self.transaction, (source, tenant), &self.ids, secrets).await?;
         for (name, sealed) in &secrets.hashing {
-            self.transaction.execute(LEARN, &[name, sealed]).await?;
+            self.transaction.execute(AGREE, &[name, sealed]).await?;
         }
         self.await_lead().await?;
         sequences::advance(self.transaction, tenant, claimed).await?;
-        let parent = self.parent.as_deref();
-        self.transaction.execute(SET_PARENT, &[&tenant.as_str(), &parent]).await?;
+        if let Some(parent) = &self.parent {
+            self.transaction.execute(SET_PARENT, &[&tenant.as_str(), parent]).await?;
+        }
         for change in [Change::Tenant, Change::Imported, Change::Applications, Change::Names, Change::Modules]
         {
             announcements.add(change(tenant.clone()));

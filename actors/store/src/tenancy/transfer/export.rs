@@ -16,7 +16,7 @@ use crate::Database;
 pub async fn export(database: &Database, tenant: &TenantId, output: &mut impl Output) -> Result<Content> {
     let mut client = database.patient_loader().await?;
     let snapshot = Snapshot::open(&mut client, tenant).await?;
-    let mut content = snapshot.describe().await?;
+    let mut content = Content { partitions: snapshot.partitions().await?, ..snapshot.describe().await? };
     let mut row = Vec::new();
     for table in snapshot.tables().await? {
         content.tables.push(snapshot.content(&table).await?);

@@ -37,7 +37,7 @@ const SHORT: Duration = Duration::from_secs(1);
 /// The number of passes after which the fence is raised anyway.
 const PASSES: usize = 8;
 
-/// A step of a move, for the operator.
+/// A step of a move, which the command reports to the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The rows of one moment are copied, this many.
@@ -162,9 +162,9 @@ impl<'a> Relocation<'a> {
     async fn describe(&self) -> Result<(String, Vec<String>)> {
         let mut client = self.client.lock().await;
         let snapshot = Snapshot::open(&mut client, self.tenant).await?;
-        let content = snapshot.describe().await?;
+        let described = (snapshot.describe().await?.domain, snapshot.partitions().await?);
         snapshot.end().await?;
-        Ok((content.domain, content.partitions))
+        Ok(described)
     }
 
     /// Marks the tenant at the source, whose requests are rejected from now on. Lifts the fence when every connected

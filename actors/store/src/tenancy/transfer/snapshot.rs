@@ -40,7 +40,7 @@ impl<'a> Snapshot<'a> {
         Ok(Self { transaction, tenant })
     }
 
-    /// Describes the tenant, without the proofs of its tables.
+    /// Describes the tenant, without the proofs of its tables and without its partitions.
     ///
     /// # Errors
     /// `NotFound`; `Unavailable` or `Database`.
@@ -56,8 +56,13 @@ impl<'a> Snapshot<'a> {
             status: row.get(1),
             tables: Vec::new(),
             applications: applications.iter().map(foreign_application).collect(),
-            partitions: partitions::list(transaction, tenant).await?,
+            partitions: Vec::new(),
         })
+    }
+
+    /// Lists the partitions that have rows of the tenant.
+    pub(super) async fn partitions(&self) -> Result<Vec<String>> {
+        partitions::list(&self.transaction, self.tenant).await
     }
 
     /// Lists the tables of the tenant.
