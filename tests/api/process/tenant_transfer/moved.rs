@@ -13,7 +13,7 @@ use crate::harness::tenants::{TENANTS, create_tenant, management};
 /// The changes of rows while they are copied: of keys that pass from one row to another, of rows that are deleted and
 /// created again, and of rows that others depend on.
 const CHANGES: &str = "
-    UPDATE tenants SET company = 'Renamed' WHERE id = 't7';
+    UPDATE tenants SET company = 'Renamed', domain = 'renamed.example.com' WHERE id = 't7';
     UPDATE alarms SET status = 'CLEARED' WHERE tenant = 't7' AND id = 1;
     INSERT INTO alarms (tenant, id, source, type, time, time_offset, text, status, severity, count, first_time,
         first_offset, created_at, fragments)
@@ -80,6 +80,7 @@ async fn rows_that_change_while_they_are_copied_arrive_as_they_are_in_the_end() 
     assert_eq!(count("revoked_certificates WHERE tenant = 't7'").await, 0);
     assert_eq!(count("subscriptions WHERE tenant = 't7'").await, 1);
     assert_eq!(count("tenants WHERE id = 't7' AND company = 'Renamed' AND moved_at IS NULL").await, 1);
+    assert_eq!(count("tenants WHERE id = 't7' AND domain = 'renamed.example.com'").await, 1);
     assert_eq!(
         source.count("tenants WHERE id = 't7' AND status = 'SUSPENDED' AND moved_at > created_at").await,
         1

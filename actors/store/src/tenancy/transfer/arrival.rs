@@ -17,6 +17,7 @@ use crate::tenancy::tenants;
 const FIND_TAKEN: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_taken.sql");
 const FIND_FORMER: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_former.sql");
 const SET_PARENT: &str = "UPDATE tenants SET parent = $2 WHERE id = $1";
+const SET_DOMAIN: &str = "UPDATE tenants SET domain = $2 WHERE id = $1";
 const FIND_APPLICATION: &str =
     include_str!("../../../../../sql/queries/tenant_transfer/find_application.sql");
 const FIND_LEAD: &str = include_str!("../../../../../sql/queries/tenant_transfer/find_lead.sql");
@@ -190,6 +191,12 @@ impl<'a> Arrival<'a> {
             announcements.add(change(tenant.clone()));
         }
         Ok(closed)
+    }
+
+    /// Gives the tenant the domain that it has at the source now, which is not copied with its row.
+    pub(super) async fn set_domain(&self, domain: &str) -> Result<()> {
+        self.transaction.execute(SET_DOMAIN, &[&self.target.tenant.as_str(), &domain]).await?;
+        Ok(())
     }
 
     /// Leaves room in the journal for what was published at the source since the rows were read.

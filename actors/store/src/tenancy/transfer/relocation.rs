@@ -287,8 +287,11 @@ impl Passage<'_> {
         snapshot: &Snapshot<'_>,
         since: &Mark,
     ) -> Result<u64> {
-        arrival.find_applications(&snapshot.describe().await?.applications).await?;
-        catch_up(arrival, snapshot, since).await
+        let content = snapshot.describe().await?;
+        arrival.find_applications(&content.applications).await?;
+        let written = catch_up(arrival, snapshot, since).await?;
+        arrival.set_domain(&content.domain).await?;
+        Ok(written)
     }
 
     /// Copies the last rows, and compares both sides.
