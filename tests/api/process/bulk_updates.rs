@@ -100,8 +100,7 @@ async fn process_that_wakes_up_after_it_was_replaced_changes_nothing_more() {
 
     frozen.signal(Signal::CONT);
 
-    until("the end of the replaced run", async || frozen.log().contains("was taken over by another process"))
-        .await;
+    frozen.line_with("was taken over by another process").await;
     until_within(PATIENCE, "the end of the second bulk update", async || {
         database.count("bulk_alarm_updates").await == 0
     })

@@ -34,7 +34,7 @@ async fn program_refuses_writes_on_a_full_disk_and_says_so_and_takes_them_again_
     assert_eq!(admin.delete(&link).await.status, 204);
     assert_eq!(admin.read("/health/ready").await["writes"], "REFUSED");
     assert!(admin.get("/metrics").await.text.contains("\nplatform_disk_writes_refused 1\n"));
-    assert!(program.log().contains("the disk of the data directory is nearly full"), "{}", program.log());
+    program.line_with("the disk of the data directory is nearly full").await;
     assert!(!reserve.exists(), "it was given away");
     program.signal(rustix::process::Signal::TERM);
     program.ended_within(std::time::Duration::from_secs(25)).await;

@@ -57,7 +57,7 @@ async fn malformed_requests_are_in_the_debug_log_with_their_flaw() {
     stranger.send("GET /?secret=K\u{fc}che HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(stranger.read_to_end().await.starts_with("HTTP/1.1 400"));
 
-    until("the line", async || program.log().contains("flaw=Target client=127.0.0.1")).await;
+    program.line_with("flaw=Target client=127.0.0.1").await;
     assert!(!program.log().contains("secret="), "{}", program.log());
 }
 
@@ -71,8 +71,7 @@ async fn debug_log_has_requests_and_neither_passwords_nor_their_hashes() {
     assert_eq!(admin.get("/alarm/alarms").await.status, 200);
 
     for (method, path) in [("POST", "/user/main/users"), ("GET", "/alarm/alarms")] {
-        let told = format!("method={method} path=\"{path}\"");
-        until(&told, async || program.log().contains(&told)).await;
+        program.line_with(&format!("method={method} path=\"{path}\"")).await;
     }
     let log = program.log();
     for secret in ["mias-own-secret", "$argon2", "a pump of mias", "parameters"] {
@@ -102,9 +101,7 @@ async fn failed_request_has_a_line_with_the_id_of_its_response() {
     let passed = passed.header("X-Request-Id").unwrap();
 
     for (id, told) in [(id.as_str(), "path=\"/alarm/alarms\" status=422"), ("of-the-proxy-1", "status=404")] {
-        let line =
-            eventually(id, async || program.log().lines().find(|line| line.contains(id)).map(str::to_owned))
-                .await;
+        let line = program.line_with(id).await;
         assert!(
             line.contains(told) && line.contains("user=\"main/admin\"") && line.contains("client=127.0.0.1"),
             "{line}"
@@ -134,10 +131,7 @@ async fn rights_that_rows_and_applications_change_are_logged() {
     admin.put(&path, &json!({"requiredRoles": ["ROLE_ALARM_ADMIN"]})).await.expect(200);
 
     for told in ["activity=\"User created\" changed=\"mia\"", "activity=\"Application update\""] {
-        let line = eventually(told, async || {
-            program.log().lines().find(|line| line.contains(told)).map(str::to_owned)
-        });
-        let line = line.await;
+        let line = program.line_with(told).await;
         let whole = line.contains("rights changed") && line.contains("user=\"main/admin\"");
         assert!(whole && line.contains("client=\"127.0.0.1\""), "{line}");
     }
@@ -155,20 +149,16 @@ async fn log_ins_that_fail_and_rights_that_change_are_logged() {
     assert_eq!(admin.post("/user/main/users", &user).await.status, 201);
     let token = admin.create("/user/currentUser/tokens", &json!({})).await;
 
-    let line_of = async |told: &str| {
-        eventually(told, async || program.log().lines().find(|line| line.contains(told)).map(str::to_owned))
-            .await
-    };
-    assert!(line_of("log-in failed tenant=main user=\"admin\"").await.contains("source=127.0.0.1"));
-    line_of("log-in failed tenant=main user=\"(unknown)\"").await;
-    let line = line_of("rights changed").await;
+    assert!(program.line_with("log-in failed tenant=main user=\"admin\"").await.contains("source=127.0.0.1"));
+    program.line_with("log-in failed tenant=main user=\"(unknown)\"").await;
+    let line = program.line_with("rights changed").await;
     for told in
         ["user=\"main/admin\"", "client=\"127.0.0.1\"", "activity=\"User created\"", "changed=\"mia\""]
     {
         assert!(line.contains(told), "{told}: {line}");
     }
     let id = token["id"].as_str().unwrap();
-    line_of(&format!("activity=\"Access token created\" changed=\"{id}\"")).await;
+    program.line_with(&format!("activity=\"Access token created\" changed=\"{id}\"")).await;
     let log = program.log();
     let token = token["accessToken"].as_str().unwrap();
     for secret in ["my-password", "a-wrong-password", "mias-own-secret", token] {

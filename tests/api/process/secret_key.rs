@@ -157,11 +157,7 @@ async fn rotation_that_was_killed_is_completed_or_had_no_effect() {
         fs::write(&file, &old).unwrap();
         if start {
             let server = Program::serve_with(command(&database, directory, &[]));
-            assert!(
-                server.log().contains("a rotation of the secret key was interrupted"),
-                "{}",
-                server.log()
-            );
+            server.line_with("a rotation of the secret key was interrupted").await;
             assert_eq!(secrets.of_application(&server).await, before);
             stop(server).await;
         } else {

@@ -27,5 +27,5 @@ async fn server_warns_of_too_many_connections_and_does_not_count_those_that_have
     }
 
     let one_too_many = start(&database, &directories[3]);
-    until("a warning", async || one_too_many.log().contains(WARNING)).await;
+    one_too_many.line_with(WARNING).await;
 }

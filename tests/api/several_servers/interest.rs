@@ -152,8 +152,7 @@ async fn open_transaction_of_a_server_holds_up_a_subscription_and_is_named_in_th
 
     let there = Caller::new(program.base(), Some(("admin", crate::harness::ADMIN_PASSWORD)));
     let (session, ()) = tokio::join!(there.listen("/alarms/*"), async {
-        let named = format!("pid={pid}");
-        until("a line with the process", async || program.log().contains(&named)).await;
+        program.line_with(&format!("pid={pid}")).await;
         open.batch_execute("ROLLBACK").await.unwrap();
     });
 

@@ -27,8 +27,8 @@ async fn ready_line_and_certificate_are_printed() {
 
     assert!(program.base().starts_with("https://127.0.0.1:"), "{:?}", program.printed);
     assert!(program.printed[0].ends_with(program.base()), "{:?}", program.printed);
-    until("the log", async || program.log().contains("tls certificate loaded")).await;
-    assert!(program.log().contains("certificate.sha256"), "{}", program.log());
+    let line = program.line_with("tls certificate loaded").await;
+    assert!(line.contains("certificate.sha256"), "{line}");
 }
 
 #[tokio::test]
@@ -37,8 +37,7 @@ async fn listening_to_a_network_in_clear_is_said_loudly() {
 
     let program = Program::serve_with(command(&database, &[("PLATFORM_LISTEN", "0.0.0.0:0")]));
 
-    until("the warning", async || program.log().contains(EXPOSED)).await;
-    let line = program.log().lines().find(|line| line.contains(EXPOSED)).unwrap().to_owned();
+    let line = program.line_with(EXPOSED).await;
     for part in ["WARN", "--tls-cert", "--trusted-proxies", "0.0.0.0:0"] {
         assert!(line.contains(part), "{part} is not in {line}");
     }
@@ -55,7 +54,7 @@ async fn loopback_and_trusted_proxies_are_not_an_exposure() {
         let program = Program::serve_with(command(&database, variables));
         program.signal(Signal::TERM);
         // The lines that were logged before this one have been read.
-        until("the stop", async || program.log().contains("stopping")).await;
+        program.line_with("stopping").await;
         assert!(!program.log().contains(EXPOSED), "{variables:?}: {}", program.log());
     }
 }

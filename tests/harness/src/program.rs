@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tempfile::TempDir;
 
+use super::PATIENCE;
 use super::postgres::{TestDatabase, directory_of_this_run, quickest};
 use super::server::{ADMIN_PASSWORD, BOOTSTRAP_PASSWORD};
 
@@ -75,7 +76,7 @@ pub fn scratch_with_data() -> TempDir {
     directory
 }
 
-fn copy_data(from: &Path, to: &Path, zeros: &str) {
+pub(super) fn copy_data(from: &Path, to: &Path, zeros: &str) {
     let copied = Command::new("cp").args(["--archive", zeros]).args([from, to]).status().unwrap();
     assert!(copied.success(), "the data of a first start are not copied");
 }
@@ -162,6 +163,20 @@ impl Program {
     /// Returns its log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// Returns the first line of its log that contains a text. It waits for the line, which arrives a moment after what
+    /// it is about.
+    pub async fn line_with(&self, text: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let log = self.log();
+            if let Some(line) = log.lines().find(|line| line.contains(text)) {
+                return line.to_owned();
+            }
+            assert!(Instant::now() < deadline, "no line of the log contains {text:?}:\n{log}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     /// Returns its process id.
