@@ -11,7 +11,7 @@ use std::thread;
 use parking_lot::Mutex;
 use platform_front::secrets::password::SecretKey;
 use platform_model::limits::Limits;
-use platform_operator::embedded_postgres::{Durability, EmbeddedPostgres, Options};
+use platform_operator::embedded_postgres::EmbeddedPostgres;
 use platform_store::realtime::journal::partitions::make_partitions;
 use platform_store::{Connections, Database};
 use rustix::fs::statvfs;
@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row};
 
-use super::program::postgres_programs;
+use super::private_postgres::options_in;
 use super::{eventually, server};
 
 /// The database that tests get copies of. It is migrated and has the tenants and users of a first start.
@@ -83,13 +83,7 @@ pub(super) fn sweeper(directory: &Path) -> Child {
 
 /// Runs PostgreSQL as long as the process lives, and drops the databases of finished tests.
 fn keep(directory: &Path, started: &mpsc::Sender<String>, unneeded: &mpsc::Receiver<String>) {
-    let options = Options {
-        data_dir: directory.into(),
-        bin_dir: postgres_programs(),
-        durability: Durability::Disposable,
-        least_free: 0,
-    };
-    let postgres = EmbeddedPostgres::start(options).unwrap();
+    let postgres = EmbeddedPostgres::start(options_in(directory)).unwrap();
     let url = postgres.database_url();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { run(&url, &format!("CREATE DATABASE {TEMPLATE}")).await.unwrap() });
