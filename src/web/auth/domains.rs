@@ -115,6 +115,14 @@ impl Domains {
     }
 }
 
+impl super::Authenticator {
+    /// Returns whether a tenant has moved to another deployment (Z-22). One that cannot be looked up has not.
+    pub async fn has_moved(&self, tenant: &TenantId) -> bool {
+        let known = self.domains.known().await;
+        known.is_ok_and(|known| known.inactive.get(tenant) == Some(&TenantStatus::Moved))
+    }
+}
+
 impl DomainTable {
     fn of_domain(&self, host: &str) -> Option<&TenantId> {
         self.by_domain.get(host).or_else(|| self.by_domain.get(without_port(host)))

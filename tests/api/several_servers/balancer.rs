@@ -15,7 +15,8 @@ const PROGRAMS: [&str; 2] = ["haproxy", "/usr/sbin/haproxy"];
 /// A server becomes unready within two seconds after a drain, and HAProxy checks every second.
 const DRAINED: Duration = Duration::from_secs(30);
 
-fn find_haproxy() -> Option<&'static str> {
+/// Returns the program, if it is installed.
+pub(super) fn find_haproxy() -> Option<&'static str> {
     let runs = |name: &&str| Command::new(name).arg("-v").output().is_ok();
     let found = PROGRAMS.into_iter().find(runs);
     assert!(found.is_some() || !other_programs_are_required(), "haproxy is not installed");
@@ -25,27 +26,32 @@ fn find_haproxy() -> Option<&'static str> {
     found
 }
 
-fn documented(path: &str) -> String {
+/// Returns the text of a file of the project.
+pub(super) fn documented(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
-/// A running HAProxy with the documented configuration; it is killed when this is dropped.
-struct Balancer {
+/// A running HAProxy with a documented configuration; it is killed when this is dropped.
+pub(super) struct Balancer {
     process: Child,
-    base: String,
+    pub(super) base: String,
 }
 
 impl Balancer {
     /// Starts HAProxy with these servers as web1 and web2. At the address of web3, nothing listens.
     fn start(haproxy: &str, directory: &Path, servers: &[TestServer; 2]) -> Self {
-        let port = free_port();
-        let mut text =
-            documented("docs/deploy/haproxy.cfg").replace("bind :8080", &format!("bind 127.0.0.1:{port}"));
+        let mut text = documented("docs/deploy/haproxy.cfg");
         for (name, server) in ["web1:8080", "web2:8080"].iter().zip(servers) {
             text = text.replace(name, &server.address().to_string());
         }
         text = text.replace("web3:8080", &format!("127.0.0.1:{}", free_port()));
-        let file = written(directory, &text);
+        Self::run(haproxy, directory, &text)
+    }
+
+    /// Starts HAProxy with a configuration that listens on port 8080, on another port.
+    pub(super) fn run(haproxy: &str, directory: &Path, text: &str) -> Self {
+        let port = free_port();
+        let file = written(directory, &text.replace("bind :8080", &format!("bind 127.0.0.1:{port}")));
         let mut command = Command::new(haproxy);
         command.arg("-db").arg("-f").arg(file).stdout(Stdio::null()).stderr(Stdio::null());
         Self { process: command.spawn().unwrap(), base: format!("http://127.0.0.1:{port}") }
@@ -220,7 +226,11 @@ fn documented_configurations_are_accepted() {
     let (affinity, _) = affinity.split_once("```").unwrap();
     let by_tenant = text.replace("    balance roundrobin\n", affinity);
     assert_ne!(text, by_tenant);
-    for text in [text, by_tenant] {
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/deploy/tenants.map");
+    let deployments = documented("docs/deploy/haproxy-deployments.cfg")
+        .replace("/etc/haproxy/tenants.map", map.to_str().unwrap())
+        .replace("/run/haproxy/", &format!("{}/", directory.path().display()));
+    for text in [text, by_tenant, deployments] {
         let checked =
             Command::new(haproxy).arg("-c").arg("-f").arg(written(directory.path(), &text)).output();
         let checked = checked.unwrap();

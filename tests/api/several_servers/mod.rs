@@ -13,6 +13,7 @@ mod interest;
 mod modules;
 mod not_now;
 mod notifications;
+mod one_address;
 mod pauses;
 mod sessions;
 mod signatures;

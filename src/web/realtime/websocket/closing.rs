@@ -7,12 +7,13 @@ use platform_model::error::Error;
 use super::WebSocket;
 use super::frames::close_reason;
 use crate::http::error::ApiError;
+
 /// Closes the socket with a code that says whether the client may try again.
 pub(super) fn close_because(ctx: &mut WebsocketContext<WebSocket>, error: &ApiError) {
     match error {
         ApiError::Unauthorized => end(ctx),
         ApiError::Platform(Error::Unavailable(why)) => close(ctx, CloseCode::Again, why),
-        ApiError::Platform(Error::Contended | Error::DiskFull | Error::Moving(_)) => {
+        ApiError::Moved | ApiError::Platform(Error::Contended | Error::DiskFull | Error::Moving(_)) => {
             close(ctx, CloseCode::Again, &error.to_string());
         }
         error => close(ctx, CloseCode::Invalid, &error.to_string()),

@@ -366,7 +366,10 @@ impl WebSocket {
                 socket.caller = refreshed;
                 let caller = socket.caller.as_ref();
                 // The expiry of a token stays when the database cannot be asked.
-                if checked.is_err() || caller.and_then(|now| now.remaining()) == Some(Duration::ZERO) {
+                if let Err(error) = checked {
+                    return close_because(ctx, &error);
+                }
+                if caller.and_then(|now| now.remaining()) == Some(Duration::ZERO) {
                     return end(ctx);
                 }
                 socket.expires = caller.and_then(|now| now.expires());
@@ -379,11 +382,12 @@ impl WebSocket {
 /// Refreshes the caller from the current user. When the lookup fails, the socket stays as it is.
 ///
 /// # Errors
-/// `Unauthorized` when the caller is no longer valid.
+/// `Unauthorized` when the caller is no longer valid, `Moved` when its tenant has moved to another deployment.
 async fn refresh(realtime: &Realtime, caller: &mut Option<Caller>) -> Result<()> {
     let Some(known) = caller else { return Ok(()) };
     match realtime.authenticator.still(known).await {
         Ok(Some(current)) => *known = current,
+        Ok(None) if realtime.authenticator.has_moved(&known.tenant).await => return Err(ApiError::Moved),
         Ok(None) => return Err(ApiError::Unauthorized),
         Err(_) => {}
     }

@@ -39,10 +39,10 @@ const CHANGES: &str = "
     DELETE FROM subscriptions WHERE tenant = 't7' AND application = 7001;
     DELETE FROM users WHERE tenant = 't7' AND name = 'service_rules'";
 
-/// A trigger at the target that changes rows.
+/// A trigger at the target that changes rows, also those that are copied once more.
 pub(super) const DISTORT: &str = "
     CREATE FUNCTION distort() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.text = $$y$$; RETURN NEW; END';
-    CREATE TRIGGER distort BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION distort()";
+    CREATE TRIGGER distort BEFORE INSERT OR UPDATE ON events FOR EACH ROW EXECUTE FUNCTION distort()";
 
 #[tokio::test]
 async fn rows_that_change_while_they_are_copied_arrive_as_they_are_in_the_end() {
