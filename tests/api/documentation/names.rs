@@ -6,7 +6,7 @@ use super::*;
 
 /// First segments of paths that are none of the API: channels of notifications, of the module in the guide among them;
 /// files of the machine; ends of paths whose beginning a sentence says.
-const NO_ROUTES: [&str; 22] = [
+const NO_ROUTES: [&str; 23] = [
     "meta",
     "alarms",
     "events",
@@ -20,6 +20,7 @@ const NO_ROUTES: [&str; 22] = [
     "hot",
     "dev",
     "etc",
+    "run",
     "tmp",
     "usr",
     "var",
